@@ -1,0 +1,1 @@
+//! Write Tidegate functions: typed records in, keyed state, records out.

@@ -1,0 +1,1 @@
+//! The checkpoint store on object_store.

@@ -1,0 +1,1 @@
+//! Compliance suites: every implementation of a seam runs them.

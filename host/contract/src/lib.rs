@@ -1,0 +1,29 @@
+//! The seams: what the engine asks of sources, sinks, state, functions and clocks, with the promises
+//! written down, an in-memory double and a compliance suite for each.
+//!
+//! # Invariants
+//! 1. A data-plane call is made by one thread at a time and may block only as its doc says.
+//! 2. Every error answers whose fault and what now: [`Error::blame`], [`Error::retry`].
+//! 3. Calls are per batch; nothing here is called per record.
+//!
+//! # Absent on purpose
+//! No implementation but the doubles: rooms that implement a seam do not know each other.
+
+mod clock;
+pub mod compliance;
+pub mod doubles;
+mod error;
+mod function;
+mod sink;
+mod source;
+mod state;
+
+pub use clock::Clock;
+pub use error::Error;
+pub use function::{
+    Emit, Failure, FailureKind, FunctionFactory, InputBatch, LogLevel, LogLine, OutputRecords, ProcessError, RowKind,
+    Staged, StateWrites, Task, Turn, UserFunction,
+};
+pub use sink::{Sink, SinkWriter};
+pub use source::{Polled, Rejected, Source, SourceReader, Split, SplitAssignment};
+pub use state::{KeyedState, SlotKeys, StateBackend, StateScope, StateStats};

@@ -1,0 +1,101 @@
+//! Keyed state, a batch at a time.
+
+use std::sync::Arc;
+
+use model::{Column, HostTime, KeyGroupRange, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor, StateId};
+
+use crate::{Error, StateWrites};
+
+/// The distinct keys of a batch, by slot, with their hashes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlotKeys {
+    /// The key of each slot.
+    pub keys: Column,
+    /// The hash of each key, by the one key hash of the job.
+    pub hashes: Vec<u64>,
+}
+
+/// Whose state a table holds.
+#[derive(Clone, Debug)]
+pub struct StateScope {
+    /// The operator.
+    pub operator: OperatorUid,
+    /// The key groups its subtask owns.
+    pub key_groups: KeyGroupRange,
+    /// How many key groups the job has.
+    pub key_group_count: u16,
+    /// What it holds.
+    pub states: Vec<StateDescriptor>,
+}
+
+/// What a table holds now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateStats {
+    /// Entries that reads can see.
+    pub live_entries: u64,
+    /// Bytes of their keys and values.
+    pub live_bytes: u64,
+    /// Bytes of memory the table takes, indexes and dead entries included.
+    pub memory_bytes: u64,
+}
+
+/// Makes tables.
+pub trait StateBackend: Send + Sync {
+    /// An empty table for one subtask.
+    ///
+    /// # Errors
+    /// When its storage cannot be opened.
+    fn open(&self, scope: StateScope) -> Result<Box<dyn KeyedState>, Error>;
+}
+
+/// The keyed state of one subtask. Owned by one thread.
+///
+/// # Promises
+/// 1. Reads see what [`KeyedState::apply`] applied before, all of it, and nothing else.
+/// 2. `apply` takes effect whole or not at all.
+/// 3. Keys are byte strings; two keys with the same hash are two keys. A state is reached under its
+///    own id only.
+/// 4. Slots are only meaningful with the [`SlotKeys`] of the same call.
+pub trait KeyedState: Send {
+    /// Appends to `out` the value of `state` for every slot, in slot order; absent where there is none.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error>;
+
+    /// Appends to `out` the entry `entry_keys[i]` of slot `which[i]`, for every `i`.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn load_entries(
+        &mut self,
+        state: StateId,
+        slots: &SlotKeys,
+        which: &[SlotIndex],
+        entry_keys: &Column,
+        out: &mut OptionalColumn,
+    ) -> Result<(), Error>;
+
+    /// The entries of `slot` in byte order of their keys, after `after`, at most `limit`: keys and
+    /// values. Fewer than `limit` come only at the end.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn scan(
+        &mut self,
+        state: StateId,
+        slots: &SlotKeys,
+        slot: SlotIndex,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<(Column, Column), Error>;
+
+    /// Applies what a batch wrote, in order; `now` becomes the write time of the entries.
+    ///
+    /// # Errors
+    /// When the storage behind it fails; nothing of the batch is applied then.
+    fn apply(&mut self, slots: &Arc<SlotKeys>, writes: &[StateWrites], now: HostTime) -> Result<(), Error>;
+
+    /// What the table holds.
+    fn stats(&self) -> StateStats;
+}

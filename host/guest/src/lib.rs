@@ -1,0 +1,1 @@
+//! Sandboxed functions: wasmtime behind the UserFunction seam.

@@ -1,0 +1,37 @@
+//! The nouns every room shares: ids, times, columns, record batches, stream elements, what a function
+//! declares of itself, and the job spec with its validation.
+//!
+//! # Invariants
+//! 1. Nothing here does I/O, reads a clock, or decides anything about the protocol.
+//! 2. A bare integer never names a thing: ids, indexes and times are newtypes or carry their unit.
+//!
+//! # Absent on purpose
+//! No async, no other room.
+
+mod batch;
+mod blame;
+mod column;
+mod descriptor;
+mod element;
+mod field;
+mod ids;
+pub mod job;
+mod values;
+
+pub use batch::{Headers, OriginRun, Origins, RecordBatch, Routing};
+pub use blame::{Blame, Retry};
+pub use column::{Column, ColumnError, OptionalColumn};
+pub use descriptor::{
+    Descriptor, DescriptorError, MetricDescriptor, MetricKind, PortDescriptor, Refresh, StateDescriptor, StateKind,
+    Ttl, TtlClock,
+};
+pub use element::StreamElement;
+pub use field::{Cells, FieldColumn, FieldKind, FieldSpec};
+pub use ids::{
+    Epoch, EventTime, Generation, HostTime, InputId, InvalidName, JobName, KeyGroup, KeyGroupRange, MetricId,
+    ModuleDigest, OperatorUid, OutputId, Parallelism, Position, SlotIndex, SourceId, SplitIndex, StateId, SubtaskIndex,
+};
+pub use values::{Span, Values};
+
+#[cfg(test)]
+mod tests;

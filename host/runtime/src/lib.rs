@@ -1,0 +1,1 @@
+//! Motion: subtasks, exchange, backpressure, operators, supervision.

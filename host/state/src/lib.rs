@@ -1,0 +1,1 @@
+//! The state log: keyed state as an index over append-only segments.

@@ -1,0 +1,1 @@
+//! Tests on the source tree itself: room edges, file length, error pages.
