@@ -1,1 +1,10 @@
-//! The decisions, as pure synchronous functions.
+//! The decisions, as pure synchronous functions: facts in, verdict out.
+//!
+//! # Invariants
+//! 1. Nothing here waits, reads a clock, draws a random number or does I/O.
+//! 2. Every law a module states has a property test beside it.
+//!
+//! # Absent on purpose
+//! Who gathers the facts and who acts on the verdict: that is `runtime`.
+
+pub mod key_group;
