@@ -1,1 +1,24 @@
 //! Wire formats: one decoding pass cuts key, time and fields out of a value; one encoder puts fields back.
+//!
+//! # Words
+//! - *cut*: one thing wanted of every value; *cell*: what a cut brings for one row
+//! - *fault*: what is wrong with one row, or with one cut of it
+//!
+//! # Invariants
+//! 1. Every column has one cell per row, whatever is wrong with the row.
+//! 2. A JSON value is accepted exactly when `serde_json` accepts it, and cells have the same values.
+//! 3. Nothing is rounded, cut short or replaced silently: what cannot be held exactly is a fault.
+//! 4. Nothing allocates per record, except to describe a fault.
+//!
+//! # Absent on purpose
+//! No I/O, no policy: what becomes of a row at fault is decided by the runtime. No schema registry.
+
+mod decoder;
+mod encode;
+mod fault;
+mod spec;
+
+pub use decoder::{Decoded, Decoder};
+pub use encode::{EncodeError, Encoder};
+pub use fault::{Fault, FaultKind};
+pub use spec::{CsvFormat, Cut, CutError, CutKind, Format, TimeUnit, WHOLE_VALUE};
