@@ -7,4 +7,7 @@
 //! # Absent on purpose
 //! Who gathers the facts and who acts on the verdict: that is `runtime`.
 
+pub mod batching;
+pub mod isolation;
 pub mod key_group;
+pub mod on_error;
