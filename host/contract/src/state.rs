@@ -33,8 +33,12 @@ pub struct StateScope {
 pub struct StateStats {
     /// Entries that reads can see.
     pub live_entries: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of their keys, entry keys and values.
     pub live_bytes: u64,
+    /// Bytes held by what reads can no longer see: overwritten, deleted, and room left over.
+    pub dead_bytes: u64,
+    /// Bytes of everything that finds entries but is none.
+    pub index_bytes: u64,
     /// Bytes of memory the table takes, indexes and dead entries included.
     pub memory_bytes: u64,
 }
@@ -56,6 +60,13 @@ pub trait StateBackend: Send + Sync {
 /// 3. Keys are byte strings; two keys with the same hash are two keys. A state is reached under its
 ///    own id only.
 /// 4. Slots are only meaningful with the [`SlotKeys`] of the same call.
+/// 5. [`KeyedState::maintain`] changes nothing that reads can see. An owner that calls it between
+///    batches keeps `memory_bytes` within a small multiple of what the live entries need.
+///
+/// # Errors that every method may give
+/// A state that the scope does not declare or that has another kind, a slot that does not exist, a
+/// key whose group the subtask does not own, columns whose lengths differ: ours to blame, and
+/// nothing has changed.
 pub trait KeyedState: Send {
     /// Appends to `out` the value of `state` for every slot, in slot order; absent where there is none.
     ///
@@ -95,6 +106,13 @@ pub trait KeyedState: Send {
     /// # Errors
     /// When the storage behind it fails; nothing of the batch is applied then.
     fn apply(&mut self, slots: &Arc<SlotKeys>, writes: &[StateWrites], now: HostTime) -> Result<(), Error>;
+
+    /// Reclaims room of dead entries: touches about `budget_bytes` of them, less where there is less
+    /// to do. Returns the bytes touched; 0 when there is nothing to do.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn maintain(&mut self, budget_bytes: usize) -> Result<usize, Error>;
 
     /// What the table holds.
     fn stats(&self) -> StateStats;
