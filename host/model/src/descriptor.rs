@@ -299,7 +299,7 @@ fn check_ports(what: &'static str, ports: &[PortDescriptor]) -> Result<(), Descr
 }
 
 /// Whether `text` is a JSON pointer (RFC 6901) other than the empty one.
-fn is_json_pointer(text: &str) -> bool {
+pub(crate) fn is_json_pointer(text: &str) -> bool {
     let escapes_are_whole = text.split('~').skip(1).all(|after| after.starts_with('0') || after.starts_with('1'));
     text.starts_with('/') && text.len() > 1 && text.len() <= 1024 && escapes_are_whole
 }

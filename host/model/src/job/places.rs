@@ -37,16 +37,16 @@ impl Places {
         self.spans.insert(path.to_owned(), span);
     }
 
-    /// Where the value at `path` stands, or else the nearest value around it.
-    pub(super) fn find(&self, path: &str) -> Range<usize> {
+    /// The value at `path`, or else the nearest value around it: its path, and where it stands.
+    pub(super) fn find(&self, path: &str) -> (String, Range<usize>) {
         let mut path = path;
         loop {
             if let Some(span) = self.spans.get(path) {
-                return span.clone();
+                return (path.to_owned(), span.clone());
             }
-            match path.rfind(['.', '[']) {
-                Some(at) => path = &path[..at],
-                None => return 0..0,
+            match path.rfind(['.', '[']).and_then(|at| path.get(..at)) {
+                Some(around) => path = around,
+                None => return (String::new(), 0..0),
             }
         }
     }

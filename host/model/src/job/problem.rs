@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::tree::line_of;
+
 /// Everything that is wrong with a job file; at least one problem, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct JobFileErrors {
@@ -54,3 +56,63 @@ impl fmt::Display for JobFileErrors {
 }
 
 impl std::error::Error for JobFileErrors {}
+
+/// The most problems that are kept: a person repairs a few at a time, and a file of a million wrong
+/// keys must not fill the memory.
+const MAX_PROBLEMS: usize = 100;
+
+/// Problems as they are found, in any order.
+#[derive(Debug)]
+pub(super) struct Problems {
+    text: Arc<str>,
+    found: Vec<Problem>,
+    dropped: usize,
+}
+
+impl Problems {
+    pub(super) fn new(text: Arc<str>) -> Self {
+        Self { text, found: Vec::new(), dropped: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub(super) fn add(&mut self, code: &'static str, path: &str, span: Range<usize>, message: impl Into<String>) {
+        self.add_with_help(code, path, span, message, None);
+    }
+
+    pub(super) fn add_with_help(
+        &mut self,
+        code: &'static str,
+        path: &str,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
+        if self.found.len() >= MAX_PROBLEMS {
+            self.dropped += 1;
+            return;
+        }
+        let (line, column) = self.line_and_column(span.start);
+        self.found.push(Problem { code, path: path.to_owned(), span, line, column, message: message.into(), help });
+    }
+
+    /// All problems in the order of the file.
+    pub(super) fn into_errors(mut self, file_name: &str) -> JobFileErrors {
+        self.found.sort_by_key(|problem| problem.span.start);
+        if self.dropped > 0
+            && let Some(last) = self.found.last_mut()
+        {
+            last.help = Some(format!("{} more problems are not shown", self.dropped));
+        }
+        JobFileErrors { file_name: file_name.to_owned(), text: self.text, problems: self.found }
+    }
+
+    fn line_and_column(&self, at: usize) -> (usize, usize) {
+        let before = self.text.get(..at).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
+        (line_of(&self.text, at), column)
+    }
+}

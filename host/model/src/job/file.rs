@@ -1,0 +1,246 @@
+//! The whole job file: top-level keys, then the operators, then how they hang together.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{JobName, OperatorUid, Parallelism};
+
+use super::check::{At, Check, Keys, list};
+use super::codes;
+use super::graph::Graph;
+use super::places::Places;
+use super::problem::{JobFileErrors, Problems};
+use super::spec::{BatchSpec, JobSpec, OnError, StateBackendKind, StateSpec};
+use super::{functions, sinks, sources, tree};
+
+/// How many subtasks an operator may have: more than the cores of any host it is meant for.
+pub const PARALLELISM_RANGE: RangeInclusive<u64> = 1..=256;
+/// How many key groups a job may have: a key group is 15 bits.
+pub const KEY_GROUPS_RANGE: RangeInclusive<u64> = 1..=32_768;
+/// Enough to spread over 128 subtasks later, and few enough that their tables cost nothing.
+pub const DEFAULT_KEY_GROUPS: u16 = 128;
+/// A batch of so many rows makes the cost of a crossing vanish and still stays in the second-level cache.
+pub const DEFAULT_BATCH: BatchSpec =
+    BatchSpec { max_rows: 4096, max_bytes: 256 * 1024, max_age: Duration::from_millis(1) };
+/// Four full batches: enough to keep both ends busy, a few milliseconds of backlog.
+pub const DEFAULT_QUEUE_BYTES: u64 = 1024 * 1024;
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+const GIB: u64 = 1024 * MIB;
+
+/// What the operators take from the job unless they say otherwise.
+#[derive(Clone, Copy)]
+pub(super) struct Defaults {
+    pub(super) parallelism: Parallelism,
+    pub(super) key_groups: u16,
+    pub(super) has_dead_letters: bool,
+}
+
+impl JobSpec {
+    /// Reads a job file, YAML or JSON, and checks all of it that can be checked without looking at
+    /// anything else.
+    ///
+    /// `file_name` is how messages name the file; the paths in it are relative to its directory.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, JobFileErrors> {
+        let places = Places::new(file_name, text);
+        let mut check = Check { problems: Problems::new(Arc::clone(places.text())), places };
+        let root = tree::read(text, &mut check.problems);
+        let spec = root.and_then(|root| read_job(&mut check, &At { path: String::new(), node: &root, span: 0..0 }));
+        match spec {
+            Some(spec) if check.problems.is_empty() => Ok(Self { places: check.places, ..spec }),
+            _ => Err(check.problems.into_errors(file_name)),
+        }
+    }
+}
+
+fn read_job(check: &mut Check, root: &At<'_>) -> Option<JobSpec> {
+    let mut keys = check.keys(root)?;
+    let name = keys.require(check, "name", "a name for the job, such as `orders-dedup`");
+    let name = name.and_then(|at| read_job_name(check, &at));
+    let parallelism = read_parallelism(check, &mut keys, Parallelism(1));
+    let key_groups = read_key_groups(check, &mut keys, parallelism);
+    keys.not_available(check, "checkpoint", None);
+    let state = keys.take(check, "state").map_or(DEFAULT_STATE, |at| read_state(check, &at));
+    keys.not_available(check, "restart", None);
+    let batch = keys.take(check, "batch").map_or(DEFAULT_BATCH, |at| read_batch(check, &at));
+    let queue_bytes = keys
+        .take(check, "queue_bytes")
+        .and_then(|at| check.size_bytes(&at, 64 * KIB..=GIB))
+        .unwrap_or(DEFAULT_QUEUE_BYTES);
+    let dead_letters_at = keys.take(check, "dead_letters");
+    let defaults = Defaults { parallelism, key_groups, has_dead_letters: dead_letters_at.is_some() };
+
+    let mut graph = Graph::default();
+    let sources = keys.require(check, "sources", "a mapping of at least one source");
+    let sources = sources.map(|at| sources::read(check, &mut graph, &at, defaults)).unwrap_or_default();
+    let functions = keys.take(check, "functions");
+    let functions = functions.map(|at| functions::read(check, &mut graph, &at, defaults)).unwrap_or_default();
+    let sinks = keys.require(check, "sinks", "a mapping of at least one sink (`blackhole: {}` is one)");
+    let sinks = sinks.map(|at| sinks::read(check, &mut graph, &at, defaults)).unwrap_or_default();
+    let dead_letters = dead_letters_at.and_then(|at| sinks::read_dead_letters(check, &at));
+    keys.finish(check);
+
+    graph.check(check);
+    functions::check_keys_of_raw_sources(check, &functions, &sources);
+    let places = Places::default();
+    Some(JobSpec {
+        name: name?,
+        parallelism,
+        key_groups,
+        state,
+        batch,
+        queue_bytes,
+        sources,
+        functions,
+        sinks,
+        dead_letters,
+        places,
+    })
+}
+
+const DEFAULT_STATE: StateSpec = StateSpec { backend: StateBackendKind::Memory };
+
+fn read_job_name(check: &mut Check, at: &At<'_>) -> Option<JobName> {
+    let text = check.text(at, "a name of a-z, 0-9 and `-`, such as `orders-dedup`")?;
+    JobName::new(text).map_err(|error| bad_name(check, at, text, &error.to_string())).ok()
+}
+
+/// The name of an operator, from the key that it stands under.
+pub(super) fn read_uid(check: &mut Check, at: &At<'_>, text: &str) -> Option<OperatorUid> {
+    OperatorUid::new(text).map_err(|error| bad_name(check, at, text, &error.to_string())).ok()
+}
+
+fn bad_name(check: &mut Check, at: &At<'_>, text: &str, message: &str) {
+    let mut close = String::new();
+    for c in text.to_lowercase().chars().take(64) {
+        let c = if c == '_' || c == ' ' || c == '.' { '-' } else { c };
+        if c == '-' || c.is_ascii_digit() || c.is_ascii_lowercase() {
+            close.push(c);
+        }
+    }
+    let help = OperatorUid::new(&close).ok().map(|close| format!("`{close}` would be one"));
+    let message =
+        if text.len() > 100 { "not a name: longer than 64 characters".to_owned() } else { message.to_owned() };
+    check.problem_with_help(codes::BAD_NAME, at, message, help);
+}
+
+pub(super) fn read_parallelism(check: &mut Check, keys: &mut Keys<'_>, default: Parallelism) -> Parallelism {
+    let given = keys.take(check, "parallelism").and_then(|at| check.integer(&at, PARALLELISM_RANGE));
+    given.and_then(|count| u32::try_from(count).ok()).map_or(default, Parallelism)
+}
+
+/// The parallelism of an operator with keyed input: each subtask owns at least one key group.
+pub(super) fn read_keyed_parallelism(check: &mut Check, keys: &mut Keys<'_>, defaults: Defaults) -> Parallelism {
+    let parallelism = read_parallelism(check, keys, defaults.parallelism);
+    if parallelism.0 > u32::from(defaults.key_groups)
+        && parallelism != defaults.parallelism
+        && let Some(at) = keys.take(check, "parallelism")
+    {
+        let message = format!(
+            "expected at most `key_groups` ({}), because each subtask owns at least one: found {parallelism}",
+            defaults.key_groups
+        );
+        check.problem(codes::OUT_OF_RANGE, &at, message);
+    }
+    parallelism
+}
+
+fn read_key_groups(check: &mut Check, keys: &mut Keys<'_>, parallelism: Parallelism) -> u16 {
+    let at = keys.take(check, "key_groups");
+    let given = at.as_ref().and_then(|at| check.integer(at, KEY_GROUPS_RANGE));
+    let key_groups = given.and_then(|count| u16::try_from(count).ok()).unwrap_or(DEFAULT_KEY_GROUPS);
+    if parallelism.0 > u32::from(key_groups) {
+        let found = format!("{key_groups} with a parallelism of {parallelism}");
+        let message =
+            format!("expected `key_groups` of at least the parallelism, so that each subtask owns one: found {found}");
+        let at = at.or_else(|| keys.take(check, "parallelism"));
+        if let Some(at) = at {
+            check.problem(codes::OUT_OF_RANGE, &at, message);
+        }
+    }
+    key_groups
+}
+
+fn read_state(check: &mut Check, at: &At<'_>) -> StateSpec {
+    let Some(mut keys) = check.keys(at) else { return DEFAULT_STATE };
+    if let Some(at) = keys.take(check, "backend")
+        && let Some("rocksdb") = check.choice(&at, &[("memory", "memory"), ("rocksdb", "rocksdb")])
+    {
+        check.problem(codes::NOT_AVAILABLE, &at, "the state backend `rocksdb` is not available yet: use `memory`");
+    }
+    keys.finish(check);
+    DEFAULT_STATE
+}
+
+fn read_batch(check: &mut Check, at: &At<'_>) -> BatchSpec {
+    let mut batch = DEFAULT_BATCH;
+    let Some(mut keys) = check.keys(at) else { return batch };
+    if let Some(rows) = keys.take(check, "max_rows").and_then(|at| check.integer(&at, 1..=65_536)) {
+        batch.max_rows = u32::try_from(rows).unwrap_or(batch.max_rows);
+    }
+    if let Some(bytes) = keys.take(check, "max_bytes").and_then(|at| check.size_bytes(&at, KIB..=64 * MIB)) {
+        batch.max_bytes = bytes;
+    }
+    let ages = Duration::ZERO..=Duration::from_secs(10);
+    if let Some(age) = keys.take(check, "max_age").and_then(|at| check.duration(&at, ages)) {
+        batch.max_age = age;
+    }
+    keys.finish(check);
+    batch
+}
+
+/// What becomes of bad records; without a word about it they go to the dead letters if the job has
+/// them, else the job fails.
+pub(super) fn read_on_error(check: &mut Check, keys: &mut Keys<'_>, defaults: Defaults) -> OnError {
+    let default = if defaults.has_dead_letters { OnError::DeadLetter } else { OnError::Fail };
+    let Some(at) = keys.take(check, "on_error") else { return default };
+    let words = [("fail", OnError::Fail), ("skip", OnError::Skip), ("dead-letter", OnError::DeadLetter)];
+    let Some(chosen) = check.choice(&at, &words) else { return default };
+    if chosen == OnError::DeadLetter && !defaults.has_dead_letters {
+        let help = "add `dead_letters: { file: { path: ./dead/ } }` to the job".to_owned();
+        let message = "`dead-letter` needs the job to have `dead_letters`".to_owned();
+        check.problem_with_help(codes::NO_DEAD_LETTERS, &at, message, Some(help));
+    }
+    chosen
+}
+
+/// The one connector of a source or a sink: which, and its options.
+pub(super) fn read_connector<'n>(
+    check: &mut Check,
+    keys: &mut Keys<'n>,
+    available: &[&'static str],
+    not_yet: &[&'static str],
+) -> Option<(&'static str, At<'n>)> {
+    let mut found = Vec::new();
+    for &name in available {
+        found.extend(keys.take(check, name).map(|at| (name, at)));
+    }
+    let mut refused = Vec::new();
+    for &name in not_yet {
+        if keys.not_available(check, name, Some(format!("use one of {}", list(available.iter())))) {
+            refused.push(name);
+        }
+    }
+    let names: Vec<_> = found.iter().map(|(name, _)| *name).chain(refused.iter().copied()).collect();
+    if names.len() != 1 {
+        let found_words = if names.is_empty() { "none".to_owned() } else { list(names.iter()) };
+        let message = format!("expected exactly one of {}: found {found_words}", list(available.iter()));
+        check.problems.add(codes::CONNECTOR_COUNT, &keys.path, keys.span.clone(), message);
+    }
+    found.into_iter().next()
+}
+
+/// A path of the file system.
+pub(super) fn read_path(check: &mut Check, at: &At<'_>) -> Option<std::path::PathBuf> {
+    let text = check.text(at, "a path")?;
+    if text.is_empty() || text.contains('\0') {
+        check.problem(codes::WRONG_VALUE, at, format!("expected a path: found {}", at.node.describe()));
+        return None;
+    }
+    Some(text.into())
+}

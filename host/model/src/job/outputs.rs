@@ -1,0 +1,123 @@
+//! What can be checked only when it is known what the functions are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{Descriptor, OperatorUid, PortDescriptor};
+
+use super::check::{list, nearest};
+use super::codes;
+use super::problem::{JobFileErrors, Problems};
+use super::spec::{FunctionSpec, InputRef, JobSpec};
+use super::tree::shorten;
+
+impl JobSpec {
+    /// Checks the job against what its functions say of themselves: outputs and inputs by name, and
+    /// keys where they are needed and only there. Functions without a descriptor are passed over.
+    ///
+    /// # Errors
+    /// Everything that does not fit.
+    pub fn check_outputs(&self, descriptors: &BTreeMap<OperatorUid, Descriptor>) -> Result<(), JobFileErrors> {
+        let mut fit = Fit { spec: self, descriptors, problems: Problems::new(Arc::clone(self.places.text())) };
+        for function in &self.functions {
+            for input in &function.inputs {
+                let path = match &input.name {
+                    None => format!("functions.{}.input", function.uid),
+                    Some(name) => format!("functions.{}.inputs.{}", function.uid, shorten(name)),
+                };
+                fit.check_refs(&path, &input.from);
+            }
+            if let Some(descriptor) = descriptors.get(&function.uid) {
+                fit.check_key(function, descriptor);
+                fit.check_inputs(function, descriptor);
+            }
+        }
+        for sink in &self.sinks {
+            fit.check_refs(&format!("sinks.{}.input", sink.uid), &sink.from);
+        }
+        if fit.problems.is_empty() { Ok(()) } else { Err(fit.problems.into_errors(self.file_name())) }
+    }
+}
+
+struct Fit<'s> {
+    spec: &'s JobSpec,
+    descriptors: &'s BTreeMap<OperatorUid, Descriptor>,
+    problems: Problems,
+}
+
+impl Fit<'_> {
+    fn add(&mut self, code: &'static str, path: &str, message: String, help: Option<String>) {
+        let (path, span) = self.spec.places.find(path);
+        self.problems.add_with_help(code, &path, span, message, help);
+    }
+
+    fn check_refs(&mut self, path: &str, refs: &[InputRef]) {
+        for (index, input) in refs.iter().enumerate() {
+            let Some(descriptor) = self.descriptors.get(&input.from) else { continue };
+            if input.resolve(descriptor).is_some() {
+                continue;
+            }
+            let (message, help) = match &input.output {
+                None => (format!("function `{}` has no outputs", input.from), None),
+                Some(name) => {
+                    let message = format!("function `{}` has no output `{}`", input.from, shorten(name));
+                    (message, help_with_ports(name, &descriptor.outputs, "its outputs"))
+                }
+            };
+            self.add(codes::UNKNOWN_OUTPUT, &format!("{path}[{index}]"), message, help);
+        }
+    }
+
+    fn check_key(&mut self, function: &FunctionSpec, descriptor: &Descriptor) {
+        let uid = &function.uid;
+        let wants_key = descriptor.keyed && !descriptor.assigns;
+        match &function.key {
+            None if wants_key => {
+                let message = format!("function `{uid}` keeps state by key, and no `key` is given");
+                let help = "add `key: /path/of/a/field`, `key: $key` or `key: $value`".to_owned();
+                self.add(codes::KEY_MISMATCH, &format!("functions.{uid}"), message, Some(help));
+            }
+            Some(_) if !wants_key => {
+                let why = if descriptor.assigns { "gives its keys itself" } else { "has no use for a key" };
+                let message = format!("function `{uid}` {why}, and a `key` is given");
+                let help = Some("remove `key`".to_owned());
+                self.add(codes::KEY_MISMATCH, &format!("functions.{uid}.key"), message, help);
+            }
+            _ => {}
+        }
+    }
+
+    fn check_inputs(&mut self, function: &FunctionSpec, descriptor: &Descriptor) {
+        let uid = &function.uid;
+        let is_named = function.inputs.iter().any(|input| input.name.is_some());
+        if !is_named && descriptor.inputs.len() > 1 {
+            let names = list(descriptor.inputs.iter().map(|port| &port.name));
+            let message = format!("function `{uid}` has several inputs: {names}");
+            let help = Some("say which is which: `inputs: { NAME: … }`".to_owned());
+            self.add(codes::INPUT_MISMATCH, &format!("functions.{uid}.input"), message, help);
+            return;
+        }
+        for input in &function.inputs {
+            if let (Some(name), None) = (&input.name, input.resolve(descriptor)) {
+                let message = format!("function `{uid}` has no input `{}`", shorten(name));
+                let help = help_with_ports(name, &descriptor.inputs, "its inputs");
+                self.add(codes::INPUT_MISMATCH, &format!("functions.{uid}.inputs.{}", shorten(name)), message, help);
+            }
+        }
+        for port in &descriptor.inputs {
+            if is_named && !function.inputs.iter().any(|input| input.name.as_ref() == Some(&port.name)) {
+                let message = format!("input `{}` of function `{uid}` is not connected", port.name);
+                self.add(codes::INPUT_MISMATCH, &format!("functions.{uid}.inputs"), message, None);
+            }
+        }
+    }
+}
+
+fn help_with_ports(name: &str, ports: &[PortDescriptor], what: &str) -> Option<String> {
+    let names = || ports.iter().map(|port| port.name.as_str());
+    match nearest(name, names()) {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None if ports.is_empty() => None,
+        None => Some(format!("{what}: {}", list(names()))),
+    }
+}

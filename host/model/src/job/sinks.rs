@@ -1,0 +1,64 @@
+//! The `sinks` and the `dead_letters` of a job file.
+
+use super::check::{At, Check, Keys};
+use super::codes;
+use super::file::{Defaults, read_connector, read_parallelism, read_path, read_uid};
+use super::graph::{Graph, OperatorKind, read_refs};
+use super::sources::read_format;
+use super::spec::{FileSinkSpec, FormatSpec, SinkCompression, SinkConnector, SinkSpec};
+
+pub(super) fn read(check: &mut Check, graph: &mut Graph, at: &At<'_>, defaults: Defaults) -> Vec<SinkSpec> {
+    let entries = check.entries(at);
+    if entries.is_empty() {
+        check.problem(codes::MISSING, at, "expected at least one sink: found none");
+    }
+    let mut sinks = Vec::new();
+    for (name, at) in entries {
+        graph.add(name, OperatorKind::Sink, &at);
+        let uid = read_uid(check, &at, name);
+        let Some(mut keys) = check.keys(&at) else { continue };
+        let input = keys.require(check, "input", "the name of a source or a function, or a list of them");
+        let from = input.map(|at| read_refs(check, graph, &at, name)).unwrap_or_default();
+        let connector = read_sink_connector(check, &mut keys);
+        let format = keys.take(check, "format").map_or(FormatSpec::Json, |at| read_format(check, &at));
+        let parallelism = read_parallelism(check, &mut keys, defaults.parallelism);
+        keys.finish(check);
+        if let (Some(uid), Some(connector)) = (uid, connector) {
+            sinks.push(SinkSpec { uid, from, connector, format, parallelism });
+        }
+    }
+    sinks
+}
+
+pub(super) fn read_dead_letters(check: &mut Check, at: &At<'_>) -> Option<SinkConnector> {
+    let mut keys = check.keys(at)?;
+    let connector = read_sink_connector(check, &mut keys);
+    keys.finish(check);
+    connector
+}
+
+fn read_sink_connector(check: &mut Check, keys: &mut Keys<'_>) -> Option<SinkConnector> {
+    let not_yet = ["kafka", "postgres", "http"];
+    let (name, at) = read_connector(check, keys, &["file", "stdout", "blackhole"], &not_yet)?;
+    let mut options = check.keys(&at)?;
+    let connector = match name {
+        "file" => read_file(check, &mut options).map(SinkConnector::File),
+        "stdout" => Some(SinkConnector::Stdout),
+        _ => Some(SinkConnector::Blackhole),
+    };
+    options.finish(check);
+    connector
+}
+
+fn read_file(check: &mut Check, keys: &mut Keys<'_>) -> Option<FileSinkSpec> {
+    let path = keys.require(check, "path", "a directory").and_then(|at| read_path(check, &at));
+    let compressions = [("none", SinkCompression::None), ("gzip", SinkCompression::Gzip)];
+    let compression = keys.take(check, "compression").and_then(|at| check.choice(&at, &compressions));
+    let overwrite = keys.take(check, "overwrite").and_then(|at| check.boolean(&at));
+    keys.not_available(check, "delivery", None);
+    Some(FileSinkSpec {
+        path: path?,
+        compression: compression.unwrap_or(SinkCompression::None),
+        overwrite: overwrite.unwrap_or(false),
+    })
+}
