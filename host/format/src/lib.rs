@@ -13,12 +13,19 @@
 //! # Absent on purpose
 //! No I/O, no policy: what becomes of a row at fault is decided by the runtime. No schema registry.
 
+mod csv;
 mod decoder;
 mod encode;
 mod fault;
+mod json;
+mod pointer;
+mod raw;
 mod spec;
+mod time;
+mod utf8;
 
 pub use decoder::{Decoded, Decoder};
 pub use encode::{EncodeError, Encoder};
 pub use fault::{Fault, FaultKind};
+pub use json::validate_json;
 pub use spec::{CsvFormat, Cut, CutError, CutKind, Format, TimeUnit, WHOLE_VALUE};
