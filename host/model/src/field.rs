@@ -155,6 +155,38 @@ impl FieldColumn {
         }
     }
 
+    /// An empty column of the same kind.
+    #[must_use]
+    pub fn empty_like(&self) -> Self {
+        let cells = match &self.cells {
+            Cells::Texts(_) => Cells::Texts(Column::default()),
+            Cells::Integers(_) => Cells::Integers(Vec::new()),
+            Cells::Floats(_) => Cells::Floats(Vec::new()),
+            Cells::Booleans(_) => Cells::Booleans(Vec::new()),
+        };
+        Self { present: Vec::new(), cells }
+    }
+
+    /// Appends the cell `row` of a column of the same kind.
+    ///
+    /// # Panics
+    /// When a row is not below [`Self::len`], or the columns are of different kinds.
+    #[expect(clippy::indexing_slicing, reason = "the row is the caller's promise")]
+    pub fn push_from(&mut self, other: &Self, row: usize) {
+        if !other.is_present(row) {
+            self.push_absent();
+            return;
+        }
+        match (&mut self.cells, &other.cells) {
+            (Cells::Texts(cells), Cells::Texts(from)) => cells.push(from.get(row)),
+            (Cells::Integers(cells), Cells::Integers(from)) => cells.push(from[row]),
+            (Cells::Floats(cells), Cells::Floats(from)) => cells.push(from[row]),
+            (Cells::Booleans(cells), Cells::Booleans(from)) => cells.push(from[row]),
+            _ => panic!("columns of one field have one kind"),
+        }
+        self.mark_present();
+    }
+
     /// The rows `rows`, in that order.
     ///
     /// # Panics
