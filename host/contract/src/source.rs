@@ -87,4 +87,10 @@ pub trait SourceReader: Send {
 
     /// Where each split resumes after what was delivered.
     fn positions(&self) -> Vec<(SplitIndex, Position)>;
+
+    /// What was passed over on purpose since the reader was opened, by a kebab-case name:
+    /// `empty-lines`. Each never falls.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
