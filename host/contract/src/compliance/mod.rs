@@ -1,1 +1,3 @@
 //! Compliance suites: every implementation of a seam runs them.
+
+pub mod state;

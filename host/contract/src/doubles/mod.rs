@@ -1,1 +1,5 @@
 //! In-memory doubles of the seams.
+
+mod state;
+
+pub use state::{MapBackend, MapState};
