@@ -1,0 +1,158 @@
+//! The cleaner: segments that are mostly dead are rewritten, and their memory is given back.
+//!
+//! The owner calls it between batches with a budget; a segment may take several calls. What lives in a
+//! segment of the running epoch is copied to the tail of the log, what lives in a sealed one to a moved
+//! segment, so that cleaning adds nothing to a delta. Tombstones of earlier epochs are dropped: their
+//! deltas were handed out at the mark, and a dead entry stays noted as dead.
+//!
+//! # Invariants
+//! 1. Reads see the same before and after.
+//! 2. Left alone long enough it brings dead bytes below half the live ones, plus one segment.
+#![expect(clippy::indexing_slicing, reason = "segment numbers come from the list of segments")]
+
+use crate::entry::{EntryName, Head, Item, SEGMENT_HEADER};
+use crate::log::Place;
+use crate::segment::Segment;
+use crate::table::{Group, StateLog, tag_of_key, tag_of_name};
+
+/// Sealed segments shorter than a quarter, as short epochs leave them, are put together when there are
+/// more than this many: each costs a number and a few lines of bookkeeping.
+const SHORT_SEGMENTS: usize = 64;
+
+/// Where the cleaner is.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaning {
+    /// The segment it works on, and the next item in it.
+    victim: Option<(usize, usize)>,
+    /// Nothing was worth cleaning when this many bytes were dead and this many segments there.
+    idle_at: Option<(usize, usize)>,
+}
+
+/// What the choice of a segment depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) segment: usize,
+    /// Bytes of items.
+    pub(crate) used: usize,
+    /// Bytes of items that are needed.
+    pub(crate) needed: usize,
+    /// Whether it holds at most one entry, however long.
+    pub(crate) oversize: bool,
+}
+
+/// The segment to rewrite next, if one is worth it.
+pub(crate) fn choose(facts: impl Iterator<Item = Facts>, segment_bytes: usize) -> Option<usize> {
+    let (mut dead, mut needed, mut short) = (0, 0, 0);
+    let (mut deadest, mut shortest): (Option<Facts>, Option<Facts>) = (None, None);
+    for facts in facts {
+        if facts.needed == 0 {
+            return Some(facts.segment);
+        }
+        dead += facts.used - facts.needed;
+        needed += facts.needed;
+        if facts.oversize {
+            continue;
+        }
+        // a.needed / a.used < b.needed / b.used, in whole numbers
+        let share = |a: Facts, b: Facts| (a.needed as u128 * b.used as u128) < (b.needed as u128 * a.used as u128);
+        if deadest.is_none_or(|most| share(facts, most)) {
+            deadest = Some(facts);
+        }
+        if facts.used < segment_bytes / 4 {
+            short += 1;
+            if shortest.is_none_or(|least| facts.used < least.used) {
+                shortest = Some(facts);
+            }
+        }
+    }
+    if dead > needed / 2 + segment_bytes {
+        return deadest.filter(|facts| facts.needed < facts.used).map(|facts| facts.segment);
+    }
+    shortest.filter(|_| short > SHORT_SEGMENTS).map(|facts| facts.segment)
+}
+
+impl StateLog {
+    /// Cleans for about `budget` bytes; returns the bytes it went over.
+    pub(crate) fn clean(&mut self, budget: usize) -> usize {
+        let mut done = 0;
+        while done < budget {
+            let Some((victim, at)) = self.cleaning.victim.or_else(|| self.choose_victim()) else { break };
+            let end = self.log.segments[victim].bytes().len();
+            if at >= end {
+                self.log.free(victim);
+                self.cleaning.victim = None;
+                continue;
+            }
+            if !self.log.has_room(1, 0) {
+                break;
+            }
+            let item = Item::at(self.log.segments[victim].bytes(), at);
+            if let Item::Entry(head) = item {
+                self.clean_entry(Place::new(victim, at), &head);
+            }
+            done += item.size();
+            self.cleaning.victim = Some((victim, at + item.size()));
+        }
+        done
+    }
+
+    fn choose_victim(&mut self) -> Option<(usize, usize)> {
+        let log = &self.log;
+        let now = (log.used - log.live, log.segments.len());
+        if self.cleaning.idle_at == Some(now) {
+            return None;
+        }
+        let facts = |(number, segment): (usize, &Segment)| Facts {
+            segment: number,
+            used: segment.used(),
+            needed: segment.live + segment.kept,
+            oversize: segment.used() > log.segment_bytes(),
+        };
+        let choosable = |&(number, segment): &(usize, &Segment)| !segment.is_vacant() && !log.grows(number);
+        let segments = log.segments.iter().enumerate().filter(choosable);
+        let victim = choose(segments.map(facts), log.segment_bytes());
+        if victim.is_none() {
+            self.cleaning.idle_at = Some(now);
+        }
+        victim.map(|victim| (victim, SEGMENT_HEADER.len()))
+    }
+
+    /// Moves the entry at `place` if it is needed, and forgets it if it is an old tombstone.
+    fn clean_entry(&mut self, place: Place, head: &Head) {
+        let Self { groups, log, directories, .. } = self;
+        let segment = &log.segments[place.segment()];
+        if segment.is_dead(place.at()) {
+            return;
+        }
+        let drop = head.is_tombstone() && !segment.is_mutable();
+        let name = head.name(segment.bytes(), place.at());
+        let group = protocol::key_group::group_of(head.hash, self.scope.key_group_count).0;
+        let group = &mut groups[usize::from(group - self.scope.key_groups.first.0)];
+        let tag = tag_of_name(&name);
+        const INDEXED: &str = "an entry that is not dead has a slot";
+        if name.entry_key.is_none() {
+            let position = group.values.find(tag, |found| found == place.0).expect(INDEXED);
+            if drop {
+                group.values.remove(position);
+                log.kill(place);
+            } else {
+                group.values.set(position, log.relocate(place).0);
+            }
+            return;
+        }
+        let Group { entries, heads, .. } = group;
+        let position = entries.find(tag, |cell| directories.cells.place(cell as u32) == place).expect(INDEXED);
+        let cell = entries.reference(position) as u32;
+        if drop {
+            entries.remove(position);
+            let EntryName { hash, state, .. } = name;
+            directories.remove(log, heads, tag_of_key(hash, state), &name, cell);
+            log.kill(place);
+        } else {
+            directories.cells.set(cell, log.relocate(place));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

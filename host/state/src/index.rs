@@ -1,0 +1,174 @@
+//! The index of one key group: where the entry of a name lies.
+//!
+//! An open-addressing table of 8-byte slots, ordered: a slot is a *tag* (28 bits of hash) above a
+//! *reference* (36 bits), and the *home* of a tag is its share of the table, so homes rise with tags.
+//! Slots lie at or after their home, in the order of their tags. A search therefore ends at the first
+//! higher tag, an absent name costs no more than a present one, the table may be four fifths full, and
+//! it grows in one sweep over slots that are already in order, without looking at a single entry.
+//!
+//! # Invariants
+//! 1. Between the home of a slot and the slot there is no empty one.
+//! 2. Tags never fall from one slot to the next that is not empty.
+//! 3. A reference is never 0, so an empty slot is all zeros.
+//!
+//! # Absent on purpose
+//! Names: whether a reference is the one sought is for the caller to say.
+#![expect(clippy::indexing_slicing, reason = "positions come from the searches of this table")]
+
+use crate::prefetch::prefetch;
+
+/// Bits of a tag.
+const TAG_BITS: u32 = 28;
+/// Bits of a reference.
+pub(crate) const REFERENCE_BITS: u32 = 36;
+const REFERENCE_MASK: u64 = (1 << REFERENCE_BITS) - 1;
+
+/// Slots beyond the last home, for those that are displaced past it.
+const SPARE_SLOTS: usize = 8;
+
+/// The part of a hash that the index works with: low bits, since the high ones chose the key group.
+#[inline]
+pub(crate) fn tag_of(hash: u64) -> u32 {
+    hash as u32 >> (u32::BITS - TAG_BITS)
+}
+
+/// The index of one key group.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    slots: Vec<u64>,
+    homes: u32,
+    len: u32,
+}
+
+#[inline]
+fn tag(slot: u64) -> u32 {
+    (slot >> REFERENCE_BITS) as u32
+}
+
+impl Index {
+    /// Bytes of memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u64>()
+    }
+
+    #[inline]
+    fn home(&self, tag: u32) -> usize {
+        home(tag, self.homes)
+    }
+
+    /// Asks for the line where a search for `tag` begins.
+    #[inline]
+    pub(crate) fn prefetch(&self, tag: u32) {
+        if let Some(slot) = self.slots.get(self.home(tag)) {
+            prefetch(slot);
+        }
+    }
+
+    /// The first reference with `tag`; a guess at where a search will look.
+    #[inline]
+    pub(crate) fn candidate(&self, tag: u32) -> Option<u64> {
+        self.find(tag, |_| true).map(|position| self.reference(position))
+    }
+
+    /// The position of the slot with `tag` whose reference is the one sought.
+    #[inline]
+    pub(crate) fn find(&self, wanted: u32, mut is_sought: impl FnMut(u64) -> bool) -> Option<usize> {
+        let home = self.home(wanted);
+        for (distance, &slot) in self.slots[home..].iter().enumerate() {
+            if slot == 0 || tag(slot) > wanted {
+                return None;
+            }
+            if tag(slot) == wanted && is_sought(slot & REFERENCE_MASK) {
+                return Some(home + distance);
+            }
+        }
+        None
+    }
+
+    /// The reference at `position`.
+    #[inline]
+    pub(crate) fn reference(&self, position: usize) -> u64 {
+        self.slots[position] & REFERENCE_MASK
+    }
+
+    /// Changes the reference at `position`.
+    #[inline]
+    pub(crate) fn set(&mut self, position: usize, reference: u64) {
+        debug_assert!(reference != 0 && reference <= REFERENCE_MASK, "a reference has 36 bits and is not 0");
+        let slot = &mut self.slots[position];
+        *slot = *slot & !REFERENCE_MASK | reference;
+    }
+
+    /// Adds a slot; the caller knows that the name is not there.
+    #[inline]
+    pub(crate) fn insert(&mut self, wanted: u32, reference: u64) {
+        debug_assert!(reference != 0 && reference <= REFERENCE_MASK, "a reference has 36 bits and is not 0");
+        if (u64::from(self.len) + 1) * 5 > u64::from(self.homes) * 4 {
+            self.resize(self.homes + self.homes / 5 + 8);
+        }
+        let new = u64::from(wanted) << REFERENCE_BITS | reference;
+        let home = self.home(wanted);
+        let later = self.slots[home..].iter().position(|&slot| slot == 0 || tag(slot) > wanted);
+        let position = later.map_or(self.slots.len(), |distance| home + distance);
+        let empty = self.slots[position..].iter().position(|&slot| slot == 0);
+        let empty = empty.map_or(self.slots.len(), |distance| position + distance);
+        if empty == self.slots.len() {
+            self.slots.reserve_exact(SPARE_SLOTS);
+            self.slots.push(0);
+        }
+        self.slots.copy_within(position..empty, position + 1);
+        self.slots[position] = new;
+        self.len += 1;
+    }
+
+    /// Removes the slot at `position`.
+    pub(crate) fn remove(&mut self, position: usize) {
+        let next = position + 1;
+        let stays = |(distance, &slot): (usize, &u64)| slot == 0 || self.home(tag(slot)) == next + distance;
+        let shifted = self.slots[next..].iter().enumerate().position(|slot| stays((slot.0, slot.1)));
+        let end = shifted.map_or(self.slots.len(), |distance| next + distance);
+        self.slots.copy_within(next..end, position);
+        self.slots[end - 1] = 0;
+        self.len -= 1;
+        if self.homes > 64 && u64::from(self.len) * 5 < u64::from(self.homes) * 2 {
+            self.resize(self.len + self.len / 2);
+        }
+    }
+
+    /// Moves every slot to a table with another number of homes, in order.
+    #[cold]
+    fn resize(&mut self, homes: u32) {
+        let mut slots = vec![0; homes as usize + SPARE_SLOTS];
+        let mut next = 0;
+        for &slot in self.slots.iter().filter(|&&slot| slot != 0) {
+            let position = home(tag(slot), homes).max(next);
+            if position == slots.len() {
+                slots.reserve_exact(SPARE_SLOTS);
+                slots.push(0);
+            }
+            slots[position] = slot;
+            next = position + 1;
+        }
+        self.slots = slots;
+        self.homes = homes;
+    }
+
+    /// Whether the invariants hold.
+    #[cfg(test)]
+    pub(crate) fn is_sound(&self) -> bool {
+        let taken = |position: usize| self.slots[position] != 0;
+        let homes_reach = (0..self.slots.len())
+            .filter(|&position| taken(position))
+            .all(|position| (self.home(tag(self.slots[position]))..=position).all(taken));
+        let tags: Vec<u32> = self.slots.iter().filter(|&&slot| slot != 0).map(|&slot| tag(slot)).collect();
+        homes_reach && tags.is_sorted() && tags.len() == self.len as usize
+    }
+}
+
+#[inline]
+fn home(tag: u32, homes: u32) -> usize {
+    ((u64::from(tag) * u64::from(homes)) >> TAG_BITS) as usize
+}
+
+#[cfg(test)]
+mod tests;

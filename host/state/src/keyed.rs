@@ -1,0 +1,236 @@
+//! The seam: a batch of slots at a time.
+//!
+//! A batch is looked up in pieces of [`PIECE`] slots and three passes: ask for the index lines, then
+//! look into them and ask for the entries, then compare and copy. So a table far larger than the
+//! caches costs about one wait for memory per piece instead of two per key.
+#![expect(clippy::indexing_slicing, reason = "slots and columns are checked before they are used")]
+
+use std::sync::Arc;
+
+use contract::{KeyedState, SlotKeys, StateStats, StateWrites};
+use model::{Column, HostTime, OptionalColumn, SlotIndex, StateId};
+
+use crate::entry::{self, EntryName};
+use crate::log::Place;
+use crate::table::{Found, StateLog, name_of, tag_of_key, tag_of_name};
+use crate::{Error, StateKind};
+
+/// Slots that are looked up together: enough to keep the memory busy, few enough that what was asked
+/// for is still near when it is used.
+const PIECE: usize = 128;
+
+impl StateLog {
+    /// Finds group and tag of up to [`PIECE`] names and asks for the index lines.
+    #[inline]
+    fn find_piece<'a>(
+        &self,
+        names: impl Iterator<Item = EntryName<'a>>,
+        found: &mut [Found; PIECE],
+        mapped: bool,
+    ) -> Result<usize, Error> {
+        let mut count = 0;
+        for name in names {
+            let at = Found { group: self.group(name.hash)?, tag: tag_of_name(&name) };
+            let group = &self.groups[at.group];
+            if mapped {
+                group.entries.prefetch(at.tag)
+            } else {
+                group.values.prefetch(at.tag)
+            }
+            found[count] = at;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Asks for the entries that the index lines lead to.
+    #[inline]
+    fn prefetch_entries(&self, found: &[Found], mapped: bool) {
+        for at in found {
+            let group = &self.groups[at.group];
+            let place = if mapped {
+                group.entries.candidate(at.tag).map(|cell| self.directories.cells.place(cell as u32))
+            } else {
+                group.values.candidate(at.tag).map(Place)
+            };
+            if let Some(place) = place {
+                self.log.prefetch(place);
+            }
+        }
+    }
+
+    /// The value of `name`, whose group and tag are `at`.
+    #[inline]
+    fn value_of(&self, at: Found, name: &EntryName<'_>) -> Option<&[u8]> {
+        let group = &self.groups[at.group];
+        let place = if name.entry_key.is_some() {
+            let is_called = |cell| self.log.is_called(self.directories.cells.place(cell as u32), name);
+            let position = group.entries.find(at.tag, is_called)?;
+            self.directories.cells.place(group.entries.reference(position) as u32)
+        } else {
+            let position = group.values.find(at.tag, |place| self.log.is_called(Place(place), name))?;
+            Place(group.values.reference(position))
+        };
+        let (bytes, at) = self.log.bytes(place);
+        entry::value(bytes, at)
+    }
+
+    /// Appends to `out` the values of `count` names, a piece at a time.
+    #[inline]
+    fn load_names<'a>(
+        &self,
+        count: usize,
+        name: impl Fn(usize) -> EntryName<'a>,
+        mapped: bool,
+        out: &mut OptionalColumn,
+    ) -> Result<(), Error> {
+        let mut found = [Found::default(); PIECE];
+        for start in (0..count).step_by(PIECE) {
+            let names = || (start..count.min(start + PIECE)).map(&name);
+            let piece = self.find_piece(names(), &mut found, mapped)?;
+            self.prefetch_entries(&found[..piece], mapped);
+            for (&at, name) in found.iter().zip(names()) {
+                out.push(self.value_of(at, &name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses writes that could not be applied whole.
+    fn check(&self, slots: &SlotKeys, writes: &[StateWrites]) -> Result<(), Error> {
+        check_slots(slots)?;
+        let (mut count, mut bytes) = (0, 0);
+        for write in writes {
+            let mapped = self.kind(write.state)? != StateKind::Value;
+            let expected = write.slots.len();
+            check_length("values", write.values.len(), expected)?;
+            match &write.entry_keys {
+                Some(entry_keys) if mapped => check_length("entry keys", entry_keys.len(), expected)?,
+                None if !mapped => {}
+                _ => return Err(Error::WrongKind { state: write.state, kind: self.kind(write.state)? }),
+            }
+            for (row, &slot) in write.slots.iter().enumerate() {
+                check_slot(slots, slot)?;
+                let name = name_of_write(slots, write, row);
+                self.group(name.hash)?;
+                bytes += name.size(write.values.get(row).map_or(0, <[u8]>::len));
+            }
+            count += expected;
+        }
+        if self.log.has_room(count, bytes) { Ok(()) } else { Err(self.log.full()) }
+    }
+
+    /// Applies one set of writes that was checked before.
+    fn apply_checked(&mut self, slots: &SlotKeys, write: &StateWrites, now: HostTime) -> Result<(), Error> {
+        let mut found = [Found::default(); PIECE];
+        let (count, mapped) = (write.slots.len(), write.entry_keys.is_some());
+        for start in (0..count).step_by(PIECE) {
+            let rows = start..count.min(start + PIECE);
+            let names = rows.clone().map(|row| name_of_write(slots, write, row));
+            let piece = self.find_piece(names, &mut found, mapped)?;
+            self.prefetch_entries(&found[..piece], mapped);
+            for (&at, row) in found.iter().zip(rows) {
+                self.put(at, &name_of_write(slots, write, row), write.values.get(row), now);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What write `row` is called.
+#[inline]
+fn name_of_write<'a>(slots: &'a SlotKeys, write: &'a StateWrites, row: usize) -> EntryName<'a> {
+    let name = name_of(slots, write.slots[row].0 as usize, write.state);
+    EntryName { entry_key: write.entry_keys.as_ref().map(|entry_keys| entry_keys.get(row)), ..name }
+}
+
+fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Lengths { what, found, expected }) }
+}
+
+fn check_slots(slots: &SlotKeys) -> Result<(), Error> {
+    check_length("hashes of the slots", slots.hashes.len(), slots.keys.len())
+}
+
+#[inline]
+fn check_slot(slots: &SlotKeys, slot: SlotIndex) -> Result<(), Error> {
+    if (slot.0 as usize) < slots.keys.len() {
+        return Ok(());
+    }
+    Err(Error::NoSuchSlot { slot, slots: slots.keys.len() })
+}
+
+impl KeyedState for StateLog {
+    fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), contract::Error> {
+        self.expect_kind(state, false)?;
+        check_slots(slots)?;
+        slots.hashes.iter().try_for_each(|&hash| self.group(hash).map(|_| ()))?;
+        Ok(self.load_names(slots.keys.len(), |slot| name_of(slots, slot, state), false, out)?)
+    }
+
+    fn load_entries(
+        &mut self,
+        state: StateId,
+        slots: &SlotKeys,
+        which: &[SlotIndex],
+        entry_keys: &Column,
+        out: &mut OptionalColumn,
+    ) -> Result<(), contract::Error> {
+        self.expect_kind(state, true)?;
+        check_slots(slots)?;
+        check_length("entry keys", entry_keys.len(), which.len())?;
+        for &slot in which {
+            check_slot(slots, slot)?;
+            self.group(slots.hashes[slot.0 as usize])?;
+        }
+        let name = |row: usize| {
+            let name = name_of(slots, which[row].0 as usize, state);
+            EntryName { entry_key: Some(entry_keys.get(row)), ..name }
+        };
+        Ok(self.load_names(which.len(), name, true, out)?)
+    }
+
+    fn scan(
+        &mut self,
+        state: StateId,
+        slots: &SlotKeys,
+        slot: SlotIndex,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<(Column, Column), contract::Error> {
+        self.expect_kind(state, true)?;
+        check_slots(slots)?;
+        check_slot(slots, slot)?;
+        let name = name_of(slots, slot.0 as usize, state);
+        let heads = &self.groups[self.group(name.hash)?].heads;
+        let (mut keys, mut values) = (Column::default(), Column::default());
+        let log = &self.log;
+        for place in self.directories.scan(log, heads, tag_of_key(name.hash, state), &name, after) {
+            if keys.len() == limit {
+                break;
+            }
+            let (bytes, at) = log.bytes(place);
+            if let Some(value) = entry::value(bytes, at) {
+                keys.push(entry::entry_key(bytes, at));
+                values.push(value);
+            }
+        }
+        Ok((keys, values))
+    }
+
+    fn apply(&mut self, slots: &Arc<SlotKeys>, writes: &[StateWrites], now: HostTime) -> Result<(), contract::Error> {
+        self.check(slots, writes)?;
+        for write in writes {
+            self.apply_checked(slots, write, now)?;
+        }
+        Ok(())
+    }
+
+    fn maintain(&mut self, budget_bytes: usize) -> Result<usize, contract::Error> {
+        Ok(self.clean(budget_bytes))
+    }
+
+    fn stats(&self) -> StateStats {
+        self.figures()
+    }
+}

@@ -1,0 +1,140 @@
+//! Restoring a table from the segments of its deltas.
+//!
+//! The segments are taken as they are, not copied: reading them in order rebuilds the index, and a
+//! later entry takes the place of an earlier one with the same name. Entries of key groups that the
+//! subtask does not own are passed over, so a rescale gives every new owner the segments of the old
+//! ones.
+//!
+//! # Absent on purpose
+//! Trust: every length is checked before it is used, and damaged bytes give an error. That a damaged
+//! value is still a value is not seen here; objects are verified whole by who fetches them.
+
+use std::sync::Arc;
+
+use contract::StateScope;
+use model::StateKind;
+
+use crate::entry::{self, Flaw, Head, Item, SEGMENT_HEADER};
+use crate::log::{MAX_SEGMENT_BYTES, Place};
+use crate::table::{Group, StateLog, tag_of_key, tag_of_name};
+use crate::{Error, Options};
+
+/// The newest version of the format.
+const VERSION: u16 = u16::from_le_bytes([SEGMENT_HEADER[4], SEGMENT_HEADER[5]]);
+
+impl StateLog {
+    /// A table from the segments that [`StateLog::mark`] gave, in the order of the marks.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::NewerVersion`], [`Error::OtherKind`] or [`Error::Full`].
+    pub fn restore(
+        scope: StateScope,
+        options: Options,
+        segments: impl IntoIterator<Item = Arc<Vec<u8>>>,
+    ) -> Result<Self, Error> {
+        let mut table = Self::new(scope, options);
+        for (number, bytes) in segments.into_iter().enumerate() {
+            table.check_header(number, &bytes)?;
+            let segment = table.log.take_in(Arc::clone(&bytes))?;
+            let mut at = SEGMENT_HEADER.len();
+            while at < bytes.len() {
+                let damaged =
+                    |flaw| Error::Damaged { operator: table.scope.operator.clone(), segment: number, at, flaw };
+                let item = entry::decode(&bytes, at).map_err(damaged)?;
+                if let Item::Entry(head) = item {
+                    if at >= MAX_SEGMENT_BYTES {
+                        return Err(damaged(Flaw::Contradiction { what: "an entry beyond 2 MiB" }));
+                    }
+                    table.check_kind(&head)?;
+                    table.take(Place::new(segment, at), &head, &bytes);
+                }
+                at += item.size();
+            }
+        }
+        Ok(table)
+    }
+
+    fn check_header(&self, number: usize, bytes: &[u8]) -> Result<(), Error> {
+        let operator = || self.scope.operator.clone();
+        let damaged = |flaw| Error::Damaged { operator: operator(), segment: number, at: 0, flaw };
+        let &[a, b, c, d, low, high, zero, nil, ..] = bytes else {
+            return Err(damaged(Flaw::Truncated { needed: SEGMENT_HEADER.len(), left: bytes.len() }));
+        };
+        if [a, b, c, d] != *b"TGSL" {
+            return Err(damaged(Flaw::NotASegment { found: [a, b, c, d] }));
+        }
+        let found = u16::from_le_bytes([low, high]);
+        if found > VERSION {
+            return Err(Error::NewerVersion { operator: operator(), segment: number, found, newest: VERSION });
+        }
+        if found == 0 || [zero, nil] != [0, 0] {
+            return Err(damaged(Flaw::Contradiction { what: "a version or mark" }));
+        }
+        Ok(())
+    }
+
+    /// Refuses an entry whose state is declared with another kind. What is not declared stays where it
+    /// is: whether it may be dropped is not decided here.
+    fn check_kind(&self, head: &Head) -> Result<(), Error> {
+        let Ok(kind) = self.kind(head.state) else { return Ok(()) };
+        let name = |mapped: bool| if mapped { "map entries" } else { "a value" };
+        let mapped = kind != StateKind::Value;
+        if mapped == head.is_mapped() {
+            return Ok(());
+        }
+        let operator = self.scope.operator.clone();
+        Err(Error::OtherKind { operator, state: head.state, found: name(head.is_mapped()), declared: name(mapped) })
+    }
+
+    /// Takes the entry at `place`, which is newer than all before.
+    fn take(&mut self, place: Place, head: &Head, bytes: &[u8]) {
+        let name = head.name(bytes, place.at());
+        let tag = tag_of_name(&name);
+        let Ok(number) = self.group(head.hash) else { return self.log.reject(place) };
+        let Some(group) = self.groups.get_mut(number) else { return self.log.reject(place) };
+        let Self { log, directories, .. } = self;
+        if head.is_mapped() {
+            let Group { entries, heads, .. } = group;
+            let old = entries.find(tag, |cell| log.is_called(directories.cells.place(cell as u32), &name));
+            let old = old.map(|position| (position, entries.reference(position) as u32));
+            let head_tag = tag_of_key(head.hash, head.state);
+            match (old, head.is_tombstone()) {
+                (None, true) => {}
+                (None, false) => {
+                    let cell = directories.add(log, heads, head_tag, &name, place);
+                    entries.insert(tag, u64::from(cell));
+                }
+                (Some((_, cell)), false) => {
+                    log.kill(directories.cells.place(cell));
+                    directories.cells.set(cell, place);
+                }
+                (Some((position, cell)), true) => {
+                    entries.remove(position);
+                    let old = directories.cells.place(cell);
+                    directories.remove(log, heads, head_tag, &name, cell);
+                    log.kill(old);
+                }
+            }
+        } else {
+            let values = &mut group.values;
+            let old = values.find(tag, |old| log.is_called(Place(old), &name));
+            let old = old.map(|position| (position, Place(values.reference(position))));
+            match (old, head.is_tombstone()) {
+                (None, true) => {}
+                (None, false) => values.insert(tag, place.0),
+                (Some((position, old)), false) => {
+                    values.set(position, place.0);
+                    log.kill(old);
+                }
+                (Some((position, old)), true) => {
+                    values.remove(position);
+                    log.kill(old);
+                }
+            }
+        }
+        if head.is_tombstone() { log.reject(place) } else { log.adopt(place, head) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
