@@ -38,6 +38,8 @@ pub(crate) struct Control {
 struct End {
     running: usize,
     failure: Option<JobFailure>,
+    /// A subtask that ended before its input; reported where nobody says why.
+    quiet: Option<JobFailure>,
     /// When the last thread left.
     at: Option<Duration>,
 }
@@ -53,7 +55,7 @@ impl Control {
             cut_short: AtomicBool::new(false),
             unopened: AtomicUsize::new(threads),
             threads: Mutex::new(Vec::with_capacity(threads)),
-            end: Mutex::new(End { running: threads, failure: None, at: None }),
+            end: Mutex::new(End { running: threads, failure: None, quiet: None, at: None }),
             ended: Condvar::new(),
         }
     }
@@ -117,9 +119,11 @@ impl Control {
         self.cut_short.load(Ordering::SeqCst)
     }
 
-    /// Notes that one of the threads has left.
-    pub(crate) fn left(&self) {
+    /// Notes that one of the threads has left; `quiet` if before the end of its input and not for a
+    /// reason of its own.
+    pub(crate) fn left(&self, quiet: Option<JobFailure>) {
         let mut end = self.end();
+        end.quiet = end.quiet.take().or(quiet);
         end.running = end.running.saturating_sub(1);
         if end.running == 0 {
             end.at = Some(self.clock.elapsed());
@@ -128,13 +132,13 @@ impl Control {
     }
 
     /// Waits for the last thread.
-    pub(crate) fn wait(&self) -> Result<(), JobFailure> {
+    pub(crate) fn wait(&self) -> Result<(), Box<JobFailure>> {
         let mut end = self.end();
         while end.running > 0 {
             end = self.ended.wait(end).unwrap_or_else(PoisonError::into_inner);
         }
-        match &end.failure {
-            Some(failure) => Err(failure.clone()),
+        match end.failure.as_ref().or(end.quiet.as_ref()) {
+            Some(failure) => Err(Box::new(failure.clone())),
             None => Ok(()),
         }
     }

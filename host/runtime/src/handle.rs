@@ -89,7 +89,7 @@ impl JobHandle {
     ///
     /// # Errors
     /// The first failure of any subtask.
-    pub fn wait(mut self) -> Result<Summary, JobFailure> {
+    pub fn wait(mut self) -> Result<Summary, Box<JobFailure>> {
         self.waited = true;
         self.control.wait()?;
         let snapshot = self.metrics();

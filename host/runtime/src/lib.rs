@@ -24,14 +24,20 @@
 //! # Absent on purpose
 //! Wasm, storage, wire protocols: behind `contract`. The job file: whoever starts a job reads it.
 
+mod batches;
+mod chain;
 mod clock;
 mod control;
 mod cuts;
+mod dead_letter;
 mod failure;
 mod graph;
 mod handle;
 mod metrics;
+mod plan;
+mod queue;
 mod registry;
+mod start;
 
 pub use clock::SystemClock;
 pub use failure::{Coordinates, JobFailure};
@@ -40,3 +46,4 @@ pub use graph::{
 };
 pub use handle::{Canceller, JobHandle, Outcome, SplitPosition, Summary};
 pub use metrics::{JobSnapshot, OperatorKind, OperatorSnapshot};
+pub use start::start;

@@ -1,0 +1,277 @@
+//! An operator that runs a user function.
+//!
+//! A batch becomes one turn: slots, fields, state. When the turn fails, nothing of it counts, and
+//! [`protocol::isolation`] says which rows to try next; what succeeds takes effect before what follows is
+//! tried, so that every record sees the state its predecessors left.
+
+use std::mem;
+use std::time::Duration;
+
+use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
+use model::{EventTime, HostTime, InputId, RecordBatch};
+use protocol::isolation::{Outcome, Search, Step};
+
+use super::context::{Bad, Context, Flow, Responsible, Wrong};
+use super::emits::{self, Leaving, OutputPort, Records};
+use super::logs::LogBook;
+use super::slots::{SlotTable, restore};
+
+/// Bytes of dead state that are reclaimed after a batch: several times what a full batch can write, so
+/// that reclaiming keeps ahead, and well below a millisecond of copying.
+const MAINTAIN_BYTES: usize = 512 * 1024;
+
+/// State statistics are looked at once in so many batches: they are for people.
+const BATCHES_PER_STATS: u32 = 32;
+
+/// See the module.
+pub(crate) struct FunctionOperator {
+    pub(crate) responsible: Responsible,
+    function: Box<dyn UserFunction>,
+    is_keyed: bool,
+    renew_instances: bool,
+    outputs: Vec<OutputPort>,
+    slots: SlotTable,
+    turn: Turn,
+    now: HostTime,
+    logs: LogBook,
+    batches_until_stats: u32,
+}
+
+/// What a function operator is made of.
+pub(crate) struct FunctionParts {
+    pub(crate) responsible: Responsible,
+    pub(crate) function: Box<dyn UserFunction>,
+    pub(crate) is_keyed: bool,
+    pub(crate) renew_instances: bool,
+    pub(crate) outputs: Vec<OutputPort>,
+    pub(crate) state: Option<Box<dyn KeyedState>>,
+    pub(crate) logs: LogBook,
+}
+
+impl FunctionOperator {
+    pub(crate) fn new(parts: FunctionParts) -> Self {
+        Self {
+            responsible: parts.responsible,
+            function: parts.function,
+            is_keyed: parts.is_keyed,
+            renew_instances: parts.renew_instances,
+            outputs: parts.outputs,
+            slots: SlotTable::default(),
+            turn: Turn { state: parts.state, ..Turn::default() },
+            now: HostTime(i64::MIN),
+            logs: parts.logs,
+            batches_until_stats: 0,
+        }
+    }
+
+    /// Handles a batch that came on `input`, whole: every row is applied or dealt with.
+    pub(crate) fn process(&mut self, input: InputId, batch: RecordBatch, context: &mut Context) -> Flow {
+        let metrics = &self.responsible.metrics;
+        metrics.records_in.add_len(batch.len());
+        metrics.bytes_in.add_len(batch.values.total_bytes());
+        self.now = self.now.max(context.control.clock().now());
+        let rows = u32::try_from(batch.len()).expect("a batch has fewer than 2^32 rows");
+        let mut search = Search::new(rows);
+        let mut whole = batch;
+        let mut failure = None;
+        loop {
+            match search.next() {
+                Step::Done => break,
+                Step::Condemn { row } => {
+                    if let Some(failure) = failure.take() {
+                        self.condemn(&whole, row, &failure, context)?;
+                    }
+                }
+                Step::Try { rows: tried, fresh } => {
+                    if fresh {
+                        self.renew()?;
+                    }
+                    let fresh = self.function.is_fresh();
+                    let is_whole = tried.start == 0 && tried.end == rows;
+                    let part =
+                        if is_whole { mem::take(&mut whole) } else { whole.select(&tried.clone().collect::<Vec<_>>()) };
+                    match self.attempt(input, part, context)? {
+                        Attempt::Applied => search.report(Outcome::Applied),
+                        Attempt::Failed(part, found) => {
+                            if is_whole {
+                                whole = part;
+                            }
+                            self.responsible.metrics.failed_calls.add(1);
+                            let hint = found.row.and_then(|row| row.checked_add(tried.start));
+                            failure = Some(found);
+                            search.report(Outcome::Failed { hint, fresh });
+                        }
+                    }
+                }
+            }
+        }
+        self.after_batch()
+    }
+
+    pub(crate) fn tick(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {
+        let mut lanes = self.outputs.iter_mut().flat_map(|port| &mut port.lanes);
+        lanes.try_for_each(|lane| lane.tick(now, is_idle, context))
+    }
+
+    pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
+        if let Some(state) = &self.turn.state {
+            self.responsible.metrics.note_state(state.stats());
+        }
+        let mut lanes = self.outputs.iter_mut().flat_map(|port| &mut port.lanes);
+        lanes.try_for_each(|lane| lane.close(context))
+    }
+
+    /// One call of the function, and all its effects if it succeeds.
+    fn attempt(&mut self, input: InputId, part: RecordBatch, context: &mut Context) -> Flow<Attempt> {
+        let rows = part.len();
+        let keys = self.fill_turn(input, part);
+        let called = self.function.process(&mut self.turn);
+        self.logs.write(&mut self.turn.staged.logs, &self.turn.batch.records, context);
+        if self.is_keyed && keys.is_some() && self.turn.state.is_none() {
+            return Err(self.responsible.broken("the function did not give its state back"));
+        }
+        let found = match called {
+            Ok(()) => None,
+            Err(ProcessError::Function(failure)) => Some(failure),
+            Err(ProcessError::Host(error)) => return Err(self.responsible.seam(&error)),
+        };
+        let mut records = mem::take(&mut self.turn.batch.records);
+        if records.len() != rows {
+            return Err(self.responsible.broken("the function did not give its batch back"));
+        }
+        let fields = mem::take(&mut records.fields);
+        let mut routing = records.routing.take();
+        let prepared = match found {
+            Some(failure) => Err(failure),
+            None => emits::prepare(&mut self.turn.staged.emits, &records, &mut self.outputs),
+        };
+        match prepared {
+            Ok(leaving) => {
+                self.apply()?;
+                self.leave(leaving, records, context)?;
+                Ok(Attempt::Applied)
+            }
+            Err(failure) => {
+                self.turn.staged.clear();
+                if let (Some(routing), Some(keys)) = (&mut routing, keys) {
+                    restore(routing, &keys, rows);
+                }
+                records.routing = routing;
+                records.fields = fields;
+                Ok(Attempt::Failed(records, failure))
+            }
+        }
+    }
+
+    /// Makes the turn of `part`. Returns the keys of its slots, for a keyed function with state.
+    fn fill_turn(&mut self, input: InputId, mut part: RecordBatch) -> Option<std::sync::Arc<SlotKeys>> {
+        self.turn.staged.clear();
+        let mut slots = mem::take(&mut self.turn.batch.slots);
+        slots.clear();
+        let keys = match &mut part.routing {
+            Some(routing) if self.is_keyed => self.slots.assign(routing, &mut slots),
+            _ => std::sync::Arc::default(),
+        };
+        self.turn.batch = InputBatch {
+            input,
+            kinds: Vec::new(),
+            slots,
+            keys: std::sync::Arc::clone(&keys),
+            records: part,
+            watermark: EventTime::UNKNOWN,
+            now: self.now,
+        };
+        self.turn.state.is_some().then_some(keys)
+    }
+
+    /// Applies what the turn wrote and counted.
+    fn apply(&mut self) -> Flow {
+        let writes = &self.turn.staged.writes;
+        if let Some(state) = &mut self.turn.state
+            && !writes.is_empty()
+        {
+            state.apply(&self.turn.batch.keys, writes, self.now).map_err(|error| self.responsible.seam(&error))?;
+        }
+        for (metric, value) in self.turn.staged.metrics.drain(..) {
+            self.responsible.metrics.record_custom(usize::from(metric.0), value);
+        }
+        Ok(())
+    }
+
+    /// Sends what leaves; the input itself goes with the last lane that passes it whole.
+    fn leave(&mut self, leaving: Vec<Leaving>, mut input: RecordBatch, context: &mut Context) -> Flow {
+        let last_rows = leaving.iter().rposition(|leaving| matches!(leaving.records, Records::Rows(_)));
+        for (place, Leaving { output, lane, records }) in leaving.into_iter().enumerate() {
+            let batches = match records {
+                Records::Made(batches) => batches,
+                Records::Rows(rows) if is_every_row(&rows, input.len()) => {
+                    vec![if last_rows == Some(place) { mem::take(&mut input) } else { input.clone() }]
+                }
+                Records::Rows(rows) => vec![input.select(&rows)],
+            };
+            let Some(port) = self.outputs.get_mut(output) else { continue };
+            if lane.is_none_or(|lane| lane == 0) {
+                let metrics = &self.responsible.metrics;
+                let count = batches.iter().map(RecordBatch::len).sum();
+                metrics.count_output(output, count);
+                metrics.records_out.add_len(count);
+                metrics.bytes_out.add_len(batches.iter().map(|batch| batch.values.total_bytes()).sum());
+            }
+            if let Some(lane) = lane.and_then(|lane| port.lanes.get_mut(lane)) {
+                for batch in batches {
+                    lane.send(batch, context)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn condemn(&mut self, batch: &RecordBatch, row: u32, failure: &Failure, context: &mut Context) -> Flow {
+        let row = row as usize;
+        let key =
+            batch.routing.as_ref().filter(|routing| row < routing.keys.len()).map(|routing| routing.keys.get(row));
+        self.responsible.deal(Bad::Record { batch, row, key }, &wrong_of(failure, "process"), context)
+    }
+
+    fn renew(&mut self) -> Flow {
+        self.responsible.metrics.renewals.add(1);
+        self.function.renew().map_err(|error| self.responsible.seam(&error))
+    }
+
+    fn after_batch(&mut self) -> Flow {
+        self.responsible.metrics.fuel_used.set(self.function.fuel_used());
+        if let Some(state) = &mut self.turn.state {
+            state.maintain(MAINTAIN_BYTES).map_err(|error| self.responsible.seam(&error))?;
+            if self.batches_until_stats == 0 {
+                self.responsible.metrics.note_state(state.stats());
+                self.batches_until_stats = BATCHES_PER_STATS;
+            }
+            self.batches_until_stats -= 1;
+        }
+        if self.renew_instances { self.renew() } else { Ok(()) }
+    }
+}
+
+/// What came of a call.
+enum Attempt {
+    Applied,
+    /// The rows as they were, and why.
+    Failed(RecordBatch, Failure),
+}
+
+fn is_every_row(rows: &[u32], count: usize) -> bool {
+    rows.len() == count && (0u32..).zip(rows).all(|(row, &emitted)| row == emitted)
+}
+
+/// A failure of a function, as what is wrong with the record.
+pub(crate) fn wrong_of(failure: &Failure, call: &str) -> Wrong {
+    let (code, kind, verb) = match failure.kind {
+        FailureKind::Rejected => ("E0510", "rejected", "rejected the record"),
+        FailureKind::Trap => ("E0511", "trap", "trapped"),
+        FailureKind::OutOfFuel => ("E0512", "out-of-fuel", "ran out of fuel"),
+        FailureKind::Deadline => ("E0513", "deadline", "ran too long"),
+        FailureKind::Memory => ("E0514", "memory", "wanted too much memory"),
+        FailureKind::Contract => ("E0515", "contract", "broke its contract"),
+    };
+    Wrong { code, kind, message: format!("{verb} in `{call}`: {}", failure.message) }
+}

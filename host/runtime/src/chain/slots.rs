@@ -1,0 +1,118 @@
+//! Numbers the distinct keys of a batch.
+
+use std::mem;
+use std::sync::Arc;
+
+use contract::SlotKeys;
+use model::Routing;
+
+/// A small hash table over the keys of one batch, reused for the next. An entry is a tag of the hash and
+/// the slot plus one; 0 is free. Keys are compared where they lie, at the first row that has them.
+#[derive(Debug, Default)]
+pub(crate) struct SlotTable {
+    entries: Vec<u64>,
+    /// The first row of each slot.
+    firsts: Vec<u32>,
+}
+
+impl SlotTable {
+    /// Gives every row its slot, in order of first appearance. The keys are moved out of `routing` where
+    /// every row has its own, and copied otherwise; [`restore`] undoes it.
+    #[expect(clippy::indexing_slicing, reason = "positions are masked, rows and slots are below their lengths")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a position is the low bits of the hash, a slot the low half of an entry"
+    )]
+    pub(crate) fn assign(&mut self, routing: &mut Routing, slots: &mut Vec<u32>) -> Arc<SlotKeys> {
+        let rows = routing.hashes.len();
+        let size = (rows * 2).next_power_of_two();
+        let mask = size - 1;
+        if self.entries.len() < size {
+            self.entries.resize(size, 0);
+        }
+        let entries = &mut self.entries[..size];
+        entries.fill(0);
+        self.firsts.clear();
+        slots.clear();
+        slots.reserve(rows);
+        let keys = &routing.keys;
+        for (row, &hash) in (0u32..).zip(&routing.hashes) {
+            let tag = hash >> 32;
+            let mut at = hash as usize & mask;
+            let slot = loop {
+                let entry = entries[at];
+                if entry == 0 {
+                    let slot = self.firsts.len() as u32;
+                    self.firsts.push(row);
+                    entries[at] = (tag << 32) | u64::from(slot + 1);
+                    break slot;
+                }
+                if entry >> 32 == tag {
+                    let slot = entry as u32 - 1;
+                    let first = self.firsts[slot as usize] as usize;
+                    if routing.hashes[first] == hash && keys.get(first) == keys.get(row as usize) {
+                        break slot;
+                    }
+                }
+                at = (at + 1) & mask;
+            };
+            slots.push(slot);
+        }
+        if self.firsts.len() == rows {
+            let routing = mem::take(routing);
+            return Arc::new(SlotKeys { keys: routing.keys, hashes: routing.hashes });
+        }
+        let hashes = self.firsts.iter().map(|&row| routing.hashes[row as usize]).collect();
+        Arc::new(SlotKeys { keys: keys.select(&self.firsts), hashes })
+    }
+}
+
+/// Undoes [`SlotTable::assign`]: gives the rows their keys back.
+pub(crate) fn restore(routing: &mut Routing, slots: &SlotKeys, rows: usize) {
+    if routing.hashes.len() != rows {
+        *routing = Routing { keys: slots.keys.clone(), hashes: slots.hashes.clone() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Routing;
+    use proptest::prelude::*;
+
+    use super::{SlotTable, restore};
+
+    /// Keys with hashes of which many collide.
+    fn routing(keys: &[String], distinct_hashes: u64) -> Routing {
+        let hashes = keys
+            .iter()
+            .map(|key| (key.len() as u64 * 7 + u64::from(key.bytes().next().unwrap_or(0))) % distinct_hashes);
+        Routing { keys: keys.iter().collect(), hashes: hashes.collect() }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_share_a_slot_exactly_when_they_share_a_key(
+            batches in prop::collection::vec(prop::collection::vec("[a-c]{0,3}", 0..60), 1..4),
+            distinct_hashes in 1u64..50,
+        ) {
+            let mut table = SlotTable::default();
+            for keys in batches {
+                let mut slots = Vec::new();
+                let before = routing(&keys, distinct_hashes);
+                let mut after = before.clone();
+                let slot_keys = table.assign(&mut after, &mut slots);
+                prop_assert_eq!(slots.len(), keys.len());
+                let mut next = 0;
+                for (row, &slot) in slots.iter().enumerate() {
+                    prop_assert_eq!(slot_keys.keys.get(slot as usize), keys[row].as_bytes());
+                    prop_assert_eq!(slot_keys.hashes[slot as usize], before.hashes[row]);
+                    prop_assert!(slot <= next, "slots are numbered by first appearance");
+                    next = next.max(slot + 1);
+                }
+                prop_assert_eq!(slot_keys.keys.len(), next as usize);
+                restore(&mut after, &slot_keys, keys.len());
+                prop_assert_eq!(after, before);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The head of a chain that reads.
+
+use std::time::Duration;
+
+use contract::{Polled, SourceReader};
+use format::Format;
+use model::{RecordBatch, SourceId};
+
+use super::context::{Bad, Context, Flow, Responsible, Wrong};
+use super::lane::Lane;
+use crate::batches::rows_without;
+
+/// The name under which empty lines are counted.
+const EMPTY_LINE: &str = "empty-line";
+
+/// The longest wait of an idle source before it looks again, whatever it asked for: bounds how late a
+/// source that was wrong about its rest notices.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub(crate) struct SourceHead {
+    pub(crate) responsible: Responsible,
+    id: SourceId,
+    reader: Box<dyn SourceReader>,
+    /// Whether empty values are none: so for formats in which no record is empty.
+    skips_empty: bool,
+    lane: Lane,
+}
+
+/// What a poll came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Something was read.
+    Some,
+    /// Nothing now; ask again after this long.
+    Idle(Duration),
+    /// Nothing any more.
+    End,
+}
+
+impl SourceHead {
+    pub(crate) fn new(
+        responsible: Responsible,
+        id: SourceId,
+        reader: Box<dyn SourceReader>,
+        format: &Format,
+        lane: Lane,
+    ) -> Self {
+        Self { responsible, id, reader, skips_empty: *format != Format::Raw, lane }
+    }
+
+    /// Reads once and sends on what came.
+    pub(crate) fn poll(&mut self, context: &mut Context) -> Flow<Progress> {
+        let polled = self.reader.poll(context.limits.max_rows, context.limits.max_bytes);
+        match polled.map_err(|error| self.responsible.seam(&error))? {
+            Polled::Batch(batch) => {
+                self.send(batch, context)?;
+                Ok(Progress::Some)
+            }
+            Polled::Rejected(rejected) => {
+                let metrics = &self.responsible.metrics;
+                metrics.records_in.add(1);
+                metrics.bytes_in.add(rejected.length_bytes);
+                let wrong = Wrong { code: "E0516", kind: rejected.reason, message: rejected.message.clone() };
+                self.responsible.deal(Bad::Rejected(&rejected, self.id), &wrong, context)?;
+                Ok(Progress::Some)
+            }
+            Polled::Idle(rest) => Ok(Progress::Idle(rest.min(LONGEST_REST))),
+            Polled::End => Ok(Progress::End),
+        }
+    }
+
+    pub(crate) fn tick(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {
+        self.lane.tick(now, is_idle, context)
+    }
+
+    /// Says where reading ended, and that nothing follows.
+    pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
+        context.registry.note_positions(self.id, self.reader.positions());
+        self.lane.close(context)
+    }
+
+    fn send(&mut self, mut batch: RecordBatch, context: &mut Context) -> Flow {
+        debug_assert!(batch.is_consistent(), "a source fills every column of a batch");
+        let metrics = std::sync::Arc::clone(&self.responsible.metrics);
+        metrics.records_in.add_len(batch.len());
+        metrics.bytes_in.add_len(batch.values.total_bytes());
+        if self.skips_empty {
+            batch = self.without_empty(batch);
+        }
+        let (rows, bytes) = (batch.len(), batch.values.total_bytes());
+        let dropped = self.lane.send(batch, context)?;
+        metrics.records_out.add_len(rows - dropped);
+        metrics.bytes_out.add_len(bytes);
+        Ok(())
+    }
+
+    /// The batch without its empty values, which are counted.
+    fn without_empty(&self, batch: RecordBatch) -> RecordBatch {
+        let spans = batch.values.spans();
+        if !spans.iter().any(|span| span.is_empty() && *span != model::Span::ABSENT) {
+            return batch;
+        }
+        let is_empty = |span: &model::Span| span.is_empty() && *span != model::Span::ABSENT;
+        let empty: Vec<u32> = (0u32..).zip(spans).filter(|(_, span)| is_empty(span)).map(|(row, _)| row).collect();
+        for _ in &empty {
+            self.responsible.metrics.count_fault(EMPTY_LINE);
+        }
+        self.responsible.metrics.skipped.add_len(empty.len());
+        batch.select(&rows_without(batch.len(), &empty))
+    }
+}

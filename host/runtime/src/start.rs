@@ -1,0 +1,169 @@
+//! Starting a job: open everything, then let records flow.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+
+use contract::{Clock, Polled, SourceReader};
+use model::{JobName, Position, SplitIndex};
+
+use crate::chain::context::{Context, Flow, Stop};
+use crate::chain::function::{FunctionOperator, FunctionParts};
+use crate::chain::logs::LogBook;
+use crate::chain::sink::SinkOperator;
+use crate::chain::source::SourceHead;
+use crate::chain::{Chain, Head, Operator};
+use crate::control::Control;
+use crate::graph::{Checked, JobGraph, Settings};
+use crate::plan::{ChainSpec, FunctionSpec, HeadSpec, OperatorSpec, SinkSpec, SourceSpec, plan};
+use crate::registry::Registry;
+use crate::{JobFailure, JobHandle};
+
+/// Starts a job. What is opened on the threads of the job, sinks, functions, tables and splits, fails the
+/// job, not this call; no source is read before all of it is open.
+///
+/// # Errors
+/// When the graph breaks a rule, or a source cannot say what its splits are.
+pub fn start(graph: &JobGraph, clock: Arc<dyn Clock>) -> Result<JobHandle, contract::Error> {
+    let checked = Checked::new(graph)?;
+    let splits = graph.sources.iter().map(|node| node.source.splits()).collect::<Result<Vec<_>, _>>()?;
+    let (specs, registry) = plan(&checked, splits);
+    let shared = Shared {
+        control: Arc::new(Control::new(clock, specs.len())),
+        registry: Arc::new(registry),
+        job: graph.name.clone(),
+        settings: graph.settings,
+    };
+    let handle = JobHandle::new(Arc::clone(&shared.control), Arc::clone(&shared.registry));
+    for spec in specs {
+        spawn(spec, shared.clone());
+    }
+    Ok(handle)
+}
+
+/// What every thread of a job is given.
+#[derive(Clone)]
+struct Shared {
+    control: Arc<Control>,
+    registry: Arc<Registry>,
+    job: JobName,
+    settings: Settings,
+}
+
+fn spawn(spec: ChainSpec, shared: Shared) {
+    let first = spec.first.clone();
+    let control = Arc::clone(&shared.control);
+    let name = format!("{}/{}", first.operator, first.subtask);
+    if let Err(error) = thread::Builder::new().name(name).spawn(move || run(spec, &shared)) {
+        let message = format!("start the thread of the subtask: {error}");
+        control.fail(JobFailure::host(&first.operator, first.subtask, "E0522", message));
+        control.left(None);
+    }
+}
+
+/// The life of a thread.
+fn run(spec: ChainSpec, shared: &Shared) {
+    let (operator, subtask) = (spec.first.operator.clone(), spec.first.subtask);
+    let span =
+        tracing::info_span!("subtask", job = shared.job.as_str(), operator = operator.as_str(), subtask = subtask.0);
+    let _in_span = span.enter();
+    shared.control.register();
+    let lived = catch_unwind(AssertUnwindSafe(|| {
+        let chain = open(spec, shared)?;
+        if shared.control.opened() { chain.run() } else { Err(Stop::Quiet) }
+    }));
+    let mut quiet = None;
+    match lived {
+        Ok(Ok(())) => {}
+        Ok(Err(Stop::Failed(failure))) => shared.control.fail(*failure),
+        Ok(Err(Stop::Quiet)) => {
+            let message = "the subtask ended before its input".to_owned();
+            quiet = Some(JobFailure::host(&operator, subtask, "E0521", message));
+        }
+        Err(panic) => {
+            let message = format!("the subtask panicked: {}", text_of(panic.as_ref()));
+            shared.control.fail(JobFailure::host(&operator, subtask, "E0520", message));
+        }
+    }
+    shared.control.left(quiet);
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Opens everything that a thread needs, on that thread.
+fn open(spec: ChainSpec, shared: &Shared) -> Flow<Chain> {
+    let mut operators = Vec::with_capacity(spec.operators.len());
+    for operator in spec.operators {
+        operators.push(match operator {
+            OperatorSpec::Function(function) => open_function(*function, shared)?,
+            OperatorSpec::Sink(sink) => open_sink(sink, shared)?,
+        });
+    }
+    let head = match spec.head {
+        HeadSpec::Source(source) => Head::Source(open_source(source)?),
+        HeadSpec::Gate(gate) => {
+            gate.bind();
+            Head::Gate(gate)
+        }
+    };
+    let control = Arc::clone(&shared.control);
+    let context = Context::new(control, Arc::clone(&shared.registry), shared.settings.batch, spec.dead_letters);
+    Ok(Chain { head, operators, context })
+}
+
+fn open_source(mut spec: SourceSpec) -> Flow<SourceHead> {
+    spec.lane.open()?;
+    let reader: Box<dyn SourceReader> = if spec.splits.is_empty() {
+        Box::new(NothingToRead)
+    } else {
+        spec.source.open(spec.id, spec.splits).map_err(|error| spec.responsible.seam(&error))?
+    };
+    Ok(SourceHead::new(spec.responsible, spec.id, reader, &spec.format, spec.lane))
+}
+
+fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
+    let function = spec.factory.instantiate(&spec.task).map_err(|error| spec.responsible.seam(&error))?;
+    let state = match spec.state {
+        Some((backend, scope)) => Some(backend.open(scope).map_err(|error| spec.responsible.seam(&error))?),
+        None => None,
+    };
+    for lane in spec.outputs.iter_mut().flat_map(|port| &mut port.lanes) {
+        lane.open()?;
+    }
+    let responsible = spec.responsible;
+    let metrics = Arc::clone(&responsible.metrics);
+    let logs = LogBook::new(shared.job.clone(), responsible.operator.clone(), responsible.subtask, metrics);
+    Ok(Operator::Function(Box::new(FunctionOperator::new(FunctionParts {
+        responsible,
+        function,
+        is_keyed: spec.factory.descriptor().keyed,
+        renew_instances: shared.settings.renew_instances,
+        outputs: spec.outputs,
+        state,
+        logs,
+    }))))
+}
+
+fn open_sink(spec: SinkSpec, shared: &Shared) -> Flow<Operator> {
+    let responsible = spec.responsible;
+    let opened = spec.sink.open(responsible.subtask, spec.parallelism);
+    let writer = opened.map_err(|error| responsible.seam(&error))?;
+    Ok(Operator::Sink(SinkOperator::new(responsible, writer, shared.settings.flush_age)))
+}
+
+/// The reader of a subtask that was dealt no split.
+struct NothingToRead;
+
+impl SourceReader for NothingToRead {
+    fn poll(&mut self, _max_rows: usize, _max_bytes: usize) -> Result<Polled, contract::Error> {
+        Ok(Polled::End)
+    }
+
+    fn positions(&self) -> Vec<(SplitIndex, Position)> {
+        Vec::new()
+    }
+}
