@@ -122,7 +122,8 @@ impl WasmToolchain {
     }
 
     /// The arguments for `cargo build`, after the subcommand.
-    pub(crate) fn cargo_arguments(&self) -> Vec<String> {
+    #[must_use]
+    pub fn cargo_arguments(&self) -> Vec<String> {
         let mut arguments = vec!["--target".to_owned(), TARGET.to_owned()];
         arguments.push("--config".to_owned());
         arguments.push(format!(r#"target.{TARGET}.rustflags=["-C","target-feature=+simd128,+bulk-memory"]"#));
@@ -134,7 +135,8 @@ impl WasmToolchain {
         arguments
     }
 
-    pub(crate) fn apply_environment(&self, command: &mut Command) {
+    /// Sets what cargo has to find in its environment; for a command made by [`crate::cargo`].
+    pub fn apply_environment(&self, command: &mut Command) {
         if self.rustc != Path::new("rustc") {
             command.env("RUSTC", &self.rustc);
         }
