@@ -16,7 +16,7 @@ pub enum Format {
 /// How CSV records are written. Quoting is that of RFC 4180.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvFormat {
-    /// The byte between cells: any ASCII byte but a quote or a line end.
+    /// The byte between cells: ASCII, and no quote, line end, letter, digit, `+`, `-` or `.`.
     pub delimiter: u8,
     /// The names of the columns, in order.
     pub columns: Vec<String>,
@@ -121,7 +121,7 @@ pub enum CutError {
     },
     /// The delimiter would be taken for something else.
     #[error(
-        "delimiter {delimiter:?} cannot stand between cells: expected an ASCII character other than a quote, a line end or NUL"
+        "delimiter {delimiter:?} cannot stand between cells: expected a character like `,` `;` `|` or a tab, not a quote, a line end or a part of a number"
     )]
     Delimiter {
         /// The delimiter.

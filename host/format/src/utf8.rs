@@ -1,6 +1,6 @@
 //! Whether values are UTF-8: one look over a whole batch where its values lie close together.
 
-use model::{Span, Values};
+use model::{Column, Span, Values};
 
 /// What is known of the values of a batch.
 pub(crate) enum Utf8<'a> {
@@ -42,4 +42,13 @@ impl<'a> Utf8<'a> {
             Self::Each => simdutf8::basic::from_utf8(bytes).is_ok(),
         }
     }
+}
+
+/// The first item of `column` that is not UTF-8.
+pub(crate) fn first_invalid(column: &Column) -> Option<usize> {
+    let whole = simdutf8::basic::from_utf8(column.bytes());
+    if whole.is_ok_and(|text| column.ends().iter().all(|&end| text.is_char_boundary(end as usize))) {
+        return None;
+    }
+    column.iter().position(|item| simdutf8::basic::from_utf8(item).is_err())
 }

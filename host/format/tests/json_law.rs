@@ -5,8 +5,11 @@
 
 mod oracle;
 
+use format::{Cut, CutKind, Decoder, Format};
+use model::{Cells, Column, FieldKind, Values};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use serde_json::Value;
 
 /// Member names, some with a path that leads to them, some written with escapes.
 fn key() -> impl Strategy<Value = String> {
@@ -220,6 +223,42 @@ proptest! {
     #[test]
     fn depth_is_limited_where_serde_json_limits_it(depth in 124usize..132, kinds in any::<u128>(), lead in 0usize..5) {
         oracle::compare(&[nested(depth, kinds, lead).as_bytes()]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_pointer_into_a_document_leads_where_serde_json_leads(document in value(), pick in any::<prop::sample::Index>()) {
+        let Ok(value) = serde_json::from_str::<Value>(&document) else { return Ok(()) };
+        let mut paths = Vec::new();
+        pointers(&value, String::new(), &mut paths);
+        prop_assume!(!paths.is_empty());
+        let some = paths.split_off(pick.index(paths.len()));
+        let cut = |path: &String| Cut { path: path.clone(), kind: CutKind::Field(FieldKind::Json), required: true };
+        let cuts: Vec<Cut> = some.iter().take(20).map(cut).collect();
+        let values = Values::from([&document, &document].iter().collect::<Column>());
+        let decoded = Decoder::new(&Format::Json, &cuts).unwrap().decode(&values);
+        prop_assert_eq!(&decoded.faults, &[]);
+        for (path, column) in some.iter().zip(&decoded.columns) {
+            let Cells::Texts(cells) = &column.cells else { panic!("json is text") };
+            for cell in cells.iter() {
+                prop_assert_eq!(Some(&serde_json::from_slice::<Value>(cell).unwrap()), value.pointer(path));
+            }
+        }
+    }
+}
+
+/// The pointers to all values below `value`.
+fn pointers(value: &Value, path: String, paths: &mut Vec<String>) {
+    let mut add = |step: &str, below: &Value| {
+        let path = format!("{path}/{}", step.replace('~', "~0").replace('/', "~1"));
+        paths.push(path.clone());
+        pointers(below, path, paths);
+    };
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, below)| add(name, below)),
+        Value::Array(elements) => elements.iter().enumerate().for_each(|(index, below)| add(&index.to_string(), below)),
+        _ => {}
     }
 }
 

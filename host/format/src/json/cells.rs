@@ -61,7 +61,7 @@ impl Wanted {
             CutKind::Field(FieldKind::Json) => append_text(column, raw(found, bytes)),
             CutKind::Key => match found.what {
                 What::Plain | What::Escaped => append_string(column, found, bytes),
-                What::Number(_) | What::True | What::False => append_text(column, raw(found, bytes)),
+                What::Number | What::True | What::False => append_text(column, raw(found, bytes)),
                 _ => Err(FaultKind::WrongType),
             },
         }
@@ -88,12 +88,12 @@ impl Wanted {
             None => format!("`{path}`: expected {expected}, found nothing there; the value begins {}", sample(bytes)),
             Some(found) => {
                 let what = match (kind, found.what) {
-                    (FaultKind::NumberOutOfRange, What::Number(number)) if number.float => {
+                    (FaultKind::NumberOutOfRange, What::Number) if found.number.float => {
                         "a number with a fraction or exponent"
                     }
                     (_, What::Null) => "null",
                     (_, What::True | What::False) => "a boolean",
-                    (_, What::Number(_)) => "a number",
+                    (_, What::Number) => "a number",
                     (_, What::Plain | What::Escaped) => "a string",
                     (_, What::Array) => "an array",
                     (_, What::Object) => "an object",
@@ -136,8 +136,10 @@ fn inside_quotes<'a>(found: &Found, bytes: &'a [u8]) -> &'a [u8] {
 
 #[inline]
 fn integer(found: &Found, bytes: &[u8], unit: TimeUnit) -> Result<i64, FaultKind> {
-    let What::Number(number) = found.what else { return Err(FaultKind::WrongType) };
-    let value = match number.as_i64() {
+    if found.what != What::Number {
+        return Err(FaultKind::WrongType);
+    }
+    let value = match found.number.as_i64() {
         Some(whole) => whole_to_millis(unit, whole),
         None if unit == TimeUnit::S => seconds_to_millis(raw(found, bytes)),
         None => None,
@@ -168,10 +170,10 @@ fn append_integer(column: &mut FieldColumn, value: i64) -> Result<(), FaultKind>
 
 #[inline]
 fn append_float(column: &mut FieldColumn, found: &Found) -> Result<(), FaultKind> {
-    let (What::Number(number), Cells::Floats(cells)) = (found.what, &mut column.cells) else {
+    let (What::Number, Cells::Floats(cells)) = (found.what, &mut column.cells) else {
         return Err(FaultKind::WrongType);
     };
-    cells.push(number.as_f64());
+    cells.push(found.number.as_f64());
     column.mark_present();
     Ok(())
 }

@@ -25,6 +25,8 @@ use crate::utf8::Utf8;
 use crate::{Cut, CutError, CutKind, FaultKind, WHOLE_VALUE};
 
 pub(crate) use self::cells::expected;
+pub(crate) use self::strings::next_special;
+pub(crate) use self::syntax::MAX_DEPTH;
 
 /// Cuts columns out of JSON values.
 #[derive(Debug)]
@@ -89,15 +91,20 @@ impl JsonDecoder {
 /// # Errors
 /// What is wrong with it and where, for a person.
 pub fn validate_json(bytes: &[u8]) -> Result<(), String> {
+    validate_json_within(bytes, 0)
+}
+
+/// As [`validate_json`], for a document to be put inside `depth` objects or arrays.
+pub(crate) fn validate_json_within(bytes: &[u8], depth: u32) -> Result<(), String> {
     if simdutf8::basic::from_utf8(bytes).is_err() {
         return Err(not_utf8(bytes));
     }
-    check(bytes).map_err(|syntax| describe(syntax, bytes).1)
+    check(bytes, depth).map_err(|syntax| describe(syntax, bytes).1)
 }
 
 /// Passes over a whole document.
-fn check(bytes: &[u8]) -> Result<(), Syntax> {
-    let end = skip::skip_value(bytes, skip::space_end(bytes, 0), 0)?;
+fn check(bytes: &[u8], depth: u32) -> Result<(), Syntax> {
+    let end = skip::skip_value(bytes, skip::space_end(bytes, 0), depth)?;
     let end = skip::space_end(bytes, end);
     if end == bytes.len() { Ok(()) } else { syntax::broken(end, Why::Trailing) }
 }

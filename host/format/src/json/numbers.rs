@@ -67,23 +67,73 @@ fn scaled(mut magnitude: f64, mut exponent: i32) -> f64 {
 pub(crate) fn read_number(bytes: &[u8], at: usize) -> Scan<(Number, usize)> {
     let negative = bytes.get(at) == Some(&b'-');
     let first = at + usize::from(negative);
-    let mut number = Number { negative, ..Number::default() };
-    let mut at = first;
+    let digits = read_digits(bytes, first, 0);
+    let number = Number { significand: digits.significand, negative, ..Number::default() };
+    let end = digits.end;
+    if end == first || (end > first + 1 && bytes.get(first) == Some(&b'0')) {
+        return broken(first, if first == bytes.len() { Why::End } else { Why::Number });
+    }
+    if digits.overflow {
+        return read_long_integer(bytes, end, number);
+    }
+    match bytes.get(end) {
+        Some(b'.') => read_fraction(bytes, end + 1, number),
+        Some(b'e' | b'E') => read_exponent(bytes, end + 1, number),
+        _ => Ok((number, end)),
+    }
+}
+
+/// Digits appended to a significand.
+struct Digits {
+    significand: u64,
+    /// The first byte not taken.
+    end: usize,
+    /// Whether that is a digit that does not fit any more.
+    overflow: bool,
+}
+
+/// Appends the digits at `at` to `significand`, as many as fit.
+#[inline]
+fn read_digits(bytes: &[u8], mut at: usize, mut significand: u64) -> Digits {
+    // Eight more digits fit any significand below 10^11.
+    while significand < 100_000_000_000 {
+        let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+        let (value, count) = leading_digits(u64::from_le_bytes(*chunk));
+        significand = significand * SMALL_POWERS.get(count).copied().unwrap_or(1) + value;
+        at += count;
+        if count < 8 {
+            return Digits { significand, end: at, overflow: false };
+        }
+    }
     while let Some(digit) = digit_at(bytes, at) {
-        match push_digit(number.significand, digit) {
-            Some(significand) => number.significand = significand,
-            None => return read_long_integer(bytes, first, at, number),
+        match push_digit(significand, digit) {
+            Some(more) => significand = more,
+            None => return Digits { significand, end: at, overflow: true },
         }
         at += 1;
     }
-    if at == first || (bytes.get(first) == Some(&b'0') && at > first + 1) {
-        return broken(first, if first == bytes.len() { Why::End } else { Why::Number });
+    Digits { significand, end: at, overflow: false }
+}
+
+const ONES: u64 = u64::MAX / 255;
+const SMALL_POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The value of the digits that begin eight bytes, and how many there are.
+#[inline]
+fn leading_digits(chunk: u64) -> (u64, usize) {
+    let digits = chunk ^ (ONES * u64::from(b'0'));
+    // 0x76 lifts a byte from ten on into the high bit.
+    let others = (((digits & (ONES * 0x7f)) + ONES * 0x76) | digits) & (ONES * 0x80);
+    let count = others.trailing_zeros() as usize / 8;
+    if count == 0 {
+        return (0, 0);
     }
-    match bytes.get(at) {
-        Some(b'.') => read_fraction(bytes, at + 1, number),
-        Some(b'e' | b'E') => read_exponent(bytes, at + 1, number),
-        _ => Ok((number, at)),
-    }
+    // Zeros in front, then pairs, fours and all eight at once.
+    let digits = digits << (64 - 8 * count);
+    let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    let value = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
+    (value, count)
 }
 
 /// The digit at `at`.
@@ -103,16 +153,10 @@ fn push_digit(significand: u64, digit: u64) -> Option<u64> {
 #[inline]
 fn read_fraction(bytes: &[u8], first: usize, mut number: Number) -> Scan<(Number, usize)> {
     number.float = true;
-    let mut at = first;
-    while let Some(digit) = digit_at(bytes, at) {
-        match push_digit(number.significand, digit) {
-            Some(significand) => number.significand = significand,
-            None => break,
-        }
-        at += 1;
-    }
-    number.exponent = number.exponent.saturating_sub(i32::try_from(at - first).unwrap_or(i32::MAX));
-    at = digits_end(bytes, at);
+    let digits = read_digits(bytes, first, number.significand);
+    number.significand = digits.significand;
+    number.exponent = number.exponent.saturating_sub(i32::try_from(digits.end - first).unwrap_or(i32::MAX));
+    let at = if digits.overflow { digits_end(bytes, digits.end) } else { digits.end };
     match bytes.get(at) {
         None if at == first => broken(at, Why::End),
         _ if at == first => broken(at, Why::Number),
@@ -152,10 +196,7 @@ fn read_exponent(bytes: &[u8], at: usize, mut number: Number) -> Scan<(Number, u
 /// Reads on where the digit at `at` no longer fits the significand.
 #[cold]
 #[inline(never)]
-fn read_long_integer(bytes: &[u8], first: usize, at: usize, mut number: Number) -> Scan<(Number, usize)> {
-    if bytes.get(first) == Some(&b'0') {
-        return broken(first, Why::Number);
-    }
+fn read_long_integer(bytes: &[u8], at: usize, mut number: Number) -> Scan<(Number, usize)> {
     let end = digits_end(bytes, at);
     number.float = true;
     number.exponent = i32::try_from(end - at).unwrap_or(i32::MAX);

@@ -4,7 +4,6 @@
 //! 1. Nodes are numbered in preorder: the nodes below node `n` are `n + 1 .. n.below_end`.
 //! 2. Two cuts with the same path share a node.
 
-use super::shape::Shape;
 use super::syntax::MAX_DEPTH;
 use crate::pointer;
 use crate::{Cut, CutError, WHOLE_VALUE};
@@ -16,8 +15,6 @@ pub(super) struct Node {
     pub(super) children: Vec<Child>,
     /// The end of the nodes below this one.
     pub(super) below_end: usize,
-    /// The order in which members of this object were last seen.
-    pub(super) shape: Shape,
 }
 
 /// A step down.
@@ -79,7 +76,7 @@ impl Plan {
     #[expect(clippy::indexing_slicing, reason = "cuts number paths; a node was pushed before it is filled")]
     fn add(&mut self, paths: &[Vec<String>], cuts: &[usize], depth: usize) -> usize {
         let node = self.nodes.len();
-        self.nodes.push(Node { children: Vec::new(), below_end: 0, shape: Shape::default() });
+        self.nodes.push(Node { children: Vec::new(), below_end: 0 });
         let mut names: Vec<&str> = Vec::new();
         for &cut in cuts {
             match paths[cut].get(depth) {

@@ -7,7 +7,7 @@
 
 use super::numbers::{Number, read_number};
 use super::plan::{Node, Plan};
-use super::shape::Place;
+use super::shape::{Place, Shape};
 use super::skip::{read_key, skip_literal, skip_value, space_end};
 use super::strings::{string_end, unescape};
 use super::syntax::{MAX_DEPTH, Scan, Why, broken};
@@ -19,10 +19,14 @@ pub(super) struct Found {
     document: u64,
     /// What it is.
     pub(super) what: What,
+    /// Whether paths lead further down from here.
+    leads_on: bool,
     /// Its first byte.
     pub(super) start: usize,
     /// One past its last byte.
     pub(super) end: usize,
+    /// Its value, where it is a number.
+    pub(super) number: Number,
 }
 
 /// What a value is.
@@ -31,7 +35,7 @@ pub(super) enum What {
     Null,
     True,
     False,
-    Number(Number),
+    Number,
     /// A string without escapes.
     Plain,
     /// A string with escapes.
@@ -44,18 +48,32 @@ pub(super) enum What {
 #[derive(Debug)]
 pub(super) struct Scanner {
     nodes: Vec<Node>,
+    /// What was last found at each node.
     found: Vec<Found>,
+    /// The order in which the members of the objects at each node were last seen.
+    shapes: Vec<Shape>,
     /// Counts documents, so that what was found in an earlier one is not taken for this one's.
     document: u64,
     /// The text of a member name with escapes.
     name: Vec<u8>,
 }
 
+/// Where a member leads that nobody asked for.
+const NOWHERE: u32 = u32::MAX;
+
 impl Scanner {
     pub(super) fn new(plan: Plan) -> Self {
-        let nothing = Found { document: 0, what: What::Null, start: 0, end: 0 };
-        let found = vec![nothing; plan.nodes.len()];
-        Self { nodes: plan.nodes, found, document: 0, name: Vec::new() }
+        let found = plan.nodes.iter().map(|node| Found {
+            document: 0,
+            what: What::Null,
+            leads_on: !node.children.is_empty(),
+            start: 0,
+            end: 0,
+            number: Number::default(),
+        });
+        let found = found.collect();
+        let shapes = plan.nodes.iter().map(|_| Shape::default()).collect();
+        Self { nodes: plan.nodes, found, shapes, document: 0, name: Vec::new() }
     }
 
     /// What stands at the node `node` in the last document scanned.
@@ -78,40 +96,69 @@ impl Scanner {
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "there is one note per node, and children are nodes")]
     fn value(&mut self, bytes: &[u8], at: usize, node: usize, depth: u32) -> Scan<usize> {
-        if self.found[node].document == self.document {
-            self.forget_below(node);
+        let Some(&first) = bytes.get(at) else { return broken(at, Why::End) };
+        if first == b'{' || first == b'[' {
+            return self.container(bytes, at, node, depth);
         }
-        let leads_on = !self.nodes[node].children.is_empty();
-        let (what, end) = match bytes.get(at) {
-            Some(b'"') => {
+        let found = &mut self.found[node];
+        let seen = found.document == self.document && found.leads_on;
+        found.document = self.document;
+        found.start = at;
+        found.end = match first {
+            b'"' => {
                 let end = string_end(bytes, at + 1)?;
-                (if end.escaped { What::Escaped } else { What::Plain }, end.quote + 1)
+                found.what = if end.escaped { What::Escaped } else { What::Plain };
+                end.quote + 1
             }
-            Some(b'-' | b'0'..=b'9') => {
+            b'-' | b'0'..=b'9' => {
                 let (number, end) = read_number(bytes, at)?;
-                (What::Number(number), end)
+                found.what = What::Number;
+                found.number = number;
+                end
             }
-            Some(b'{') if leads_on => (What::Object, self.object(bytes, at, node, depth)?),
-            Some(b'{') => (What::Object, skip_value(bytes, at, depth)?),
-            Some(b'[') if leads_on => (What::Array, self.array(bytes, at, node, depth)?),
-            Some(b'[') => (What::Array, skip_value(bytes, at, depth)?),
-            Some(&first) => {
-                let what = match first {
+            _ => {
+                found.what = match first {
                     b't' => What::True,
                     b'f' => What::False,
                     _ => What::Null,
                 };
-                (what, skip_literal(bytes, at)?)
+                skip_literal(bytes, at)?
             }
-            None => return broken(at, Why::End),
         };
-        self.found[node] = Found { document: self.document, what, start: at, end };
+        let end = found.end;
+        if seen {
+            self.forget_below(node);
+        }
+        Ok(end)
+    }
+
+    /// As [`Self::value`], for an array or an object.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "there is one note per node, and children are nodes")]
+    fn container(&mut self, bytes: &[u8], at: usize, node: usize, depth: u32) -> Scan<usize> {
+        let leads_on = self.found[node].leads_on;
+        if leads_on && self.found[node].document == self.document {
+            self.forget_below(node);
+        }
+        let what = if bytes.get(at) == Some(&b'{') { What::Object } else { What::Array };
+        let end = match what {
+            _ if !leads_on => skip_value(bytes, at, depth)?,
+            What::Object => {
+                // The object's own shape is out of the way of those below it, which are other nodes.
+                let mut shape = std::mem::take(&mut self.shapes[node]);
+                let end = self.object(bytes, at, node, depth, &mut shape);
+                self.shapes[node] = shape;
+                end?
+            }
+            _ => self.array(bytes, at, node, depth)?,
+        };
+        let found = &mut self.found[node];
+        (found.document, found.what, found.start, found.end) = (self.document, what, at, end);
         Ok(end)
     }
 
     /// Reads the object at `at`.
-    #[expect(clippy::indexing_slicing, reason = "children are nodes")]
-    fn object(&mut self, bytes: &[u8], at: usize, node: usize, depth: u32) -> Scan<usize> {
+    fn object(&mut self, bytes: &[u8], at: usize, node: usize, depth: u32, shape: &mut Shape) -> Scan<usize> {
         if depth >= MAX_DEPTH {
             return broken(at, Why::Depth);
         }
@@ -120,26 +167,27 @@ impl Scanner {
         let mut at = opening;
         loop {
             let rest = bytes.get(at..).unwrap_or_default();
-            if rest.first() == Some(&b'}') {
-                return Ok(at + 1);
-            }
-            let (child, value) = match self.nodes[node].shape.guess(&mut place, rest) {
+            let (child, value) = match shape.guess(&mut place, rest) {
                 Some((gap, child)) => (child, space_end(bytes, at + gap)),
-                None => match self.member(bytes, at, at == opening, node, &mut place)? {
-                    Member::Value { child, at } => (child, at),
+                None => match self.member(bytes, at, at == opening, node)? {
+                    Member::Value { child, at: value } => {
+                        shape.learn(&mut place, bytes.get(at..value).unwrap_or_default(), child);
+                        (child, value)
+                    }
                     Member::End(end) => return Ok(end),
                 },
             };
-            at = match child {
-                Some(child) => self.value(bytes, value, child, depth + 1)?,
-                None => skip_value(bytes, value, depth + 1)?,
+            at = if child == NOWHERE {
+                skip_value(bytes, value, depth + 1)?
+            } else {
+                self.value(bytes, value, child as usize, depth + 1)?
             };
         }
     }
 
-    /// Reads the gap at `from`: a comma unless it is the first, a member name, a colon.
+    /// Reads what stands between two values: a comma unless it is the first, a member name, a colon.
     #[expect(clippy::indexing_slicing, reason = "children are nodes")]
-    fn member(&mut self, bytes: &[u8], from: usize, first: bool, node: usize, place: &mut Place) -> Scan<Member> {
+    fn member(&mut self, bytes: &[u8], from: usize, first: bool, node: usize) -> Scan<Member> {
         let mut at = space_end(bytes, from);
         match bytes.get(at) {
             Some(b'}') => return Ok(Member::End(at + 1)),
@@ -150,7 +198,7 @@ impl Scanner {
         }
         let (key, value) = read_key(bytes, at)?;
         let raw = bytes.get(key.start..key.end).unwrap_or_default();
-        let here = &mut self.nodes[node];
+        let here = &self.nodes[node];
         let child = if key.escaped {
             self.name.clear();
             unescape(raw, |part| self.name.extend_from_slice(part));
@@ -158,7 +206,7 @@ impl Scanner {
         } else {
             here.member(raw)
         };
-        here.shape.learn(place, bytes.get(from..value).unwrap_or_default(), child);
+        let child = child.and_then(|child| u32::try_from(child).ok()).unwrap_or(NOWHERE);
         Ok(Member::Value { child, at: value })
     }
 
@@ -203,7 +251,7 @@ impl Scanner {
 /// What stands between two values of an object.
 enum Member {
     /// A name; its value begins at `at`.
-    Value { child: Option<usize>, at: usize },
+    Value { child: u32, at: usize },
     /// The end of the object.
     End(usize),
 }

@@ -7,7 +7,7 @@
 //! that comparison and falls back to the scan. A guess never changes what is read.
 
 /// Most bytes of a gap that is remembered: separators, quotes and a name of up to 27 bytes.
-const MAX_GAP: usize = 32;
+const MAX_GAP: u8 = 32;
 /// Most gaps remembered per object: an object with more different members is taken for a map, whose
 /// names cannot be guessed.
 const MAX_GAPS: usize = 64;
@@ -25,9 +25,10 @@ struct Gap {
     mask: u128,
     /// The last 16 bytes of a longer one.
     tail: u128,
-    length: usize,
-    /// The node the next member leads to.
-    child: Option<usize>,
+    /// The node the next member leads to, as the scanner numbers them.
+    child: u32,
+    /// Its whole length in bytes.
+    length: u8,
     /// The gap that followed it last.
     next: u8,
 }
@@ -56,11 +57,8 @@ impl Default for Shape {
 }
 
 impl Gap {
-    fn new(bytes: &[u8], child: Option<usize>) -> Option<Self> {
-        let length = bytes.len();
-        if length == 0 || length > MAX_GAP {
-            return None;
-        }
+    fn new(bytes: &[u8], child: u32) -> Option<Self> {
+        let length = u8::try_from(bytes.len()).ok().filter(|&length| (1..=MAX_GAP).contains(&length))?;
         let mut padded = [0; 16];
         for (to, from) in padded.iter_mut().zip(bytes) {
             *to = *from;
@@ -80,7 +78,7 @@ impl Gap {
         if self.length <= 16 {
             return true;
         }
-        let tail = rest.get(..self.length).and_then(|gap| gap.last_chunk::<16>());
+        let tail = rest.get(..usize::from(self.length)).and_then(|gap| gap.last_chunk::<16>());
         tail.is_some_and(|tail| u128::from_le_bytes(*tail) == self.tail)
     }
 
@@ -93,19 +91,19 @@ impl Shape {
     /// If what followed `place` last time stands at the beginning of `rest`: its length and where the next
     /// member leads. Moves `place` on.
     #[inline]
-    pub(super) fn guess(&self, place: &mut Place, rest: &[u8]) -> Option<(usize, Option<usize>)> {
+    pub(super) fn guess(&self, place: &mut Place, rest: &[u8]) -> Option<(usize, u32)> {
         let next = if place.0 == START { self.first } else { self.gaps.get(usize::from(place.0))?.next };
         let gap = self.gaps.get(usize::from(next))?;
         if !gap.begins(rest) {
             return None;
         }
         *place = Place(next);
-        Some((gap.length, gap.child))
+        Some((usize::from(gap.length), gap.child))
     }
 
     /// Remembers that the gap `bytes`, leading to `child`, followed `place`. Moves `place` on.
     #[inline(never)]
-    pub(super) fn learn(&mut self, place: &mut Place, bytes: &[u8], child: Option<usize>) {
+    pub(super) fn learn(&mut self, place: &mut Place, bytes: &[u8], child: u32) {
         let before = *place;
         *place = Place(NONE);
         if !self.guessing {

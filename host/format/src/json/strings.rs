@@ -1,6 +1,6 @@
 //! Strings: where they end, whether they are written by the rules, what they say.
 //!
-//! A string is looked through eight bytes at a time for what may not stand there as it is: a quote, a
+//! A string is looked through 16 bytes at a time for what may not stand there as it is: a quote, a
 //! backslash, a control character. That its bytes are UTF-8 is checked elsewhere, for a whole batch.
 
 use super::syntax::{Scan, Why, broken};
@@ -17,28 +17,49 @@ pub(crate) struct StringEnd {
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES << 7;
 
+/// The high bit of every byte of `chunk` that cannot stand in a string as it is. A borrow can mark bytes
+/// above one that is rightly marked, so only the lowest mark counts.
+#[inline]
+fn specials(chunk: u64) -> u64 {
+    // With one bit turned a quote (0x22) comes right after the control characters, at 0x20, and the two
+    // characters between them come after it.
+    let controls_and_quotes = (chunk ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+    let slashes = (chunk ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    (controls_and_quotes | slashes) & !chunk & HIGHS
+}
+
+/// The place of the first special byte among 16; 16 when there is none.
+#[inline]
+fn first_special(chunk: u128) -> usize {
+    let (low, high) = (specials(chunk as u64), specials((chunk >> 64) as u64));
+    let bits = if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() };
+    bits as usize / 8
+}
+
 /// The first byte at or after `at` that cannot stand in a string as it is; the length of `bytes` when
 /// there is none.
 #[inline]
-fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let chunk = u64::from_le_bytes(*chunk);
-        let quotes = chunk ^ (ONES * u64::from(b'"'));
-        let slashes = chunk ^ (ONES * u64::from(b'\\'));
-        // A borrow can only mark bytes above one that is rightly marked, so the lowest mark is right.
-        let found = (quotes.wrapping_sub(ONES) & !quotes)
-            | (slashes.wrapping_sub(ONES) & !slashes)
-            | (chunk.wrapping_sub(ONES * 0x20) & !chunk);
-        let found = found & HIGHS;
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'"' || byte == b'\\' || byte < 0x20 {
+pub(crate) fn next_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+        let place = first_special(u128::from_le_bytes(*chunk));
+        at += place;
+        if place < 16 {
             return at;
         }
+    }
+    next_special_near_end(bytes, at)
+}
+
+/// As [`next_special`], with fewer than 16 bytes left.
+#[inline]
+fn next_special_near_end(bytes: &[u8], mut at: usize) -> usize {
+    let left = bytes.len().saturating_sub(at);
+    if let Some(chunk) = bytes.last_chunk::<16>() {
+        // The zeros that fill the chunk up are marked as control characters, at the end of `bytes`.
+        let chunk = if left == 0 { 0 } else { u128::from_le_bytes(*chunk) >> (8 * (16 - left)) };
+        return at + first_special(chunk);
+    }
+    while bytes.get(at).is_some_and(|&byte| byte != b'"' && byte != b'\\' && byte >= 0x20) {
         at += 1;
     }
     at
