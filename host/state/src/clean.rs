@@ -96,6 +96,11 @@ impl StateLog {
         done
     }
 
+    /// A mark frees segments in which nothing is needed, perhaps the one being cleaned.
+    pub(crate) fn forget_freed_victim(&mut self) {
+        self.cleaning.victim = self.cleaning.victim.filter(|&(victim, _)| !self.log.segments[victim].is_vacant());
+    }
+
     fn choose_victim(&mut self) -> Option<(usize, usize)> {
         let log = &self.log;
         let now = (log.used - log.live, log.segments.len());

@@ -175,3 +175,25 @@ impl Directories {
         }
     }
 }
+
+#[cfg(test)]
+impl Directories {
+    /// The cells that are not gone of the directory with `reference`, or `None` if an invariant is
+    /// broken.
+    pub(crate) fn sound_cells(&self, log: &Log, reference: u64) -> Option<Vec<u32>> {
+        let directory = &self.directories[reference as usize - 1];
+        let is_there = |cell: &u32| !self.cells.is_gone(*cell);
+        let cells: Vec<u32> = directory.order.iter().copied().filter(is_there).collect();
+        let sorted = directory.order[..directory.sorted].iter().copied().filter(is_there);
+        let sound = sorted.is_sorted_by_key(|cell| entry_key(log, self.cells.place(cell)))
+            && directory.gone == directory.order.len() - cells.len()
+            && is_there(&directory.order[directory.witness]);
+        sound.then_some(cells)
+    }
+
+    /// Bytes of all orders, counted.
+    pub(crate) fn order_bytes_are_exact(&self) -> bool {
+        let counted: usize = self.directories.iter().map(|directory| directory.order.capacity()).sum();
+        counted * size_of::<u32>() == self.order_bytes
+    }
+}

@@ -401,3 +401,6 @@ pub(crate) fn decode(bytes: &[u8], at: usize) -> Result<Item, Flaw> {
     need(head.size())?;
     Ok(Item::Entry(head))
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,19 +106,19 @@ impl Index {
         if (u64::from(self.len) + 1) * 5 > u64::from(self.homes) * 4 {
             self.resize(self.homes + self.homes / 5 + 8);
         }
-        let new = u64::from(wanted) << REFERENCE_BITS | reference;
         let home = self.home(wanted);
         let later = self.slots[home..].iter().position(|&slot| slot == 0 || tag(slot) > wanted);
         let position = later.map_or(self.slots.len(), |distance| home + distance);
-        let empty = self.slots[position..].iter().position(|&slot| slot == 0);
-        let empty = empty.map_or(self.slots.len(), |distance| position + distance);
-        if empty == self.slots.len() {
-            self.slots.reserve_exact(SPARE_SLOTS);
-            self.slots.push(0);
-        }
-        self.slots.copy_within(position..empty, position + 1);
-        self.slots[position] = new;
+        let mut carried = u64::from(wanted) << REFERENCE_BITS | reference;
         self.len += 1;
+        for slot in &mut self.slots[position..] {
+            carried = std::mem::replace(slot, carried);
+            if carried == 0 {
+                return;
+            }
+        }
+        self.slots.reserve_exact(SPARE_SLOTS);
+        self.slots.push(carried);
     }
 
     /// Removes the slot at `position`.
@@ -140,17 +140,24 @@ impl Index {
     fn resize(&mut self, homes: u32) {
         let mut slots = vec![0; homes as usize + SPARE_SLOTS];
         let mut next = 0;
-        for &slot in self.slots.iter().filter(|&&slot| slot != 0) {
+        for &slot in &self.slots {
+            // An empty slot goes, as zeros, where the next one will: no branch to be guessed wrong.
             let position = home(tag(slot), homes).max(next);
             if position == slots.len() {
                 slots.reserve_exact(SPARE_SLOTS);
                 slots.push(0);
             }
             slots[position] = slot;
-            next = position + 1;
+            next = position + usize::from(slot != 0);
         }
         self.slots = slots;
         self.homes = homes;
+    }
+
+    /// All references, in the order of their slots.
+    #[cfg(test)]
+    pub(crate) fn references(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().filter(|&&slot| slot != 0).map(|&slot| slot & REFERENCE_MASK)
     }
 
     /// Whether the invariants hold.

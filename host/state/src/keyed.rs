@@ -5,6 +5,7 @@
 //! caches costs about one wait for memory per piece instead of two per key.
 #![expect(clippy::indexing_slicing, reason = "slots and columns are checked before they are used")]
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use contract::{KeyedState, SlotKeys, StateStats, StateWrites};
@@ -17,45 +18,42 @@ use crate::{Error, StateKind};
 
 /// Slots that are looked up together: enough to keep the memory busy, few enough that what was asked
 /// for is still near when it is used.
-const PIECE: usize = 128;
+pub(crate) const PIECE: usize = 128;
 
 impl StateLog {
-    /// Finds group and tag of up to [`PIECE`] names and asks for the index lines.
+    /// Finds group and tag of the names `rows` and asks for the index lines and then, with those at
+    /// hand, for the entries they lead to.
     #[inline]
-    fn find_piece<'a>(
+    fn approach<'a>(
         &self,
-        names: impl Iterator<Item = EntryName<'a>>,
-        found: &mut [Found; PIECE],
+        rows: Range<usize>,
+        name: &impl Fn(usize) -> EntryName<'a>,
         mapped: bool,
-    ) -> Result<usize, Error> {
-        let mut count = 0;
-        for name in names {
-            let at = Found { group: self.group(name.hash)?, tag: tag_of_name(&name) };
+        found: &mut [Found; PIECE],
+    ) -> Result<(), Error> {
+        let piece = &mut found[..rows.len()];
+        for (at, row) in piece.iter_mut().zip(rows) {
+            let name = name(row);
+            *at = Found { group: self.group(name.hash)?, tag: tag_of_name(&name) };
             let group = &self.groups[at.group];
-            if mapped {
-                group.entries.prefetch(at.tag)
-            } else {
-                group.values.prefetch(at.tag)
-            }
-            found[count] = at;
-            count += 1;
+            let index = if mapped { &group.entries } else { &group.values };
+            index.prefetch(at.tag);
         }
-        Ok(count)
+        piece.iter().for_each(|&at| self.prefetch_entry(at, mapped));
+        Ok(())
     }
 
-    /// Asks for the entries that the index lines lead to.
+    /// Asks for the entry that an index line leads to.
     #[inline]
-    fn prefetch_entries(&self, found: &[Found], mapped: bool) {
-        for at in found {
-            let group = &self.groups[at.group];
-            let place = if mapped {
-                group.entries.candidate(at.tag).map(|cell| self.directories.cells.place(cell as u32))
-            } else {
-                group.values.candidate(at.tag).map(Place)
-            };
-            if let Some(place) = place {
-                self.log.prefetch(place);
-            }
+    pub(crate) fn prefetch_entry(&self, at: Found, mapped: bool) {
+        let group = &self.groups[at.group];
+        let place = if mapped {
+            group.entries.candidate(at.tag).map(|cell| self.directories.cells.place(cell as u32))
+        } else {
+            group.values.candidate(at.tag).map(Place)
+        };
+        if let Some(place) = place {
+            self.log.prefetch(place);
         }
     }
 
@@ -86,11 +84,10 @@ impl StateLog {
     ) -> Result<(), Error> {
         let mut found = [Found::default(); PIECE];
         for start in (0..count).step_by(PIECE) {
-            let names = || (start..count.min(start + PIECE)).map(&name);
-            let piece = self.find_piece(names(), &mut found, mapped)?;
-            self.prefetch_entries(&found[..piece], mapped);
-            for (&at, name) in found.iter().zip(names()) {
-                out.push(self.value_of(at, &name));
+            let rows = start..count.min(start + PIECE);
+            self.approach(rows.clone(), &name, mapped, &mut found)?;
+            for (&at, row) in found.iter().zip(rows) {
+                out.push(self.value_of(at, &name(row)));
             }
         }
         Ok(())
@@ -124,13 +121,12 @@ impl StateLog {
     fn apply_checked(&mut self, slots: &SlotKeys, write: &StateWrites, now: HostTime) -> Result<(), Error> {
         let mut found = [Found::default(); PIECE];
         let (count, mapped) = (write.slots.len(), write.entry_keys.is_some());
+        let name = |row| name_of_write(slots, write, row);
         for start in (0..count).step_by(PIECE) {
             let rows = start..count.min(start + PIECE);
-            let names = rows.clone().map(|row| name_of_write(slots, write, row));
-            let piece = self.find_piece(names, &mut found, mapped)?;
-            self.prefetch_entries(&found[..piece], mapped);
+            self.approach(rows.clone(), &name, mapped, &mut found)?;
             for (&at, row) in found.iter().zip(rows) {
-                self.put(at, &name_of_write(slots, write, row), write.values.get(row), now);
+                self.put(at, &name(row), write.values.get(row), now);
             }
         }
         Ok(())

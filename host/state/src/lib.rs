@@ -30,6 +30,8 @@ mod log;
 mod prefetch;
 mod restore;
 mod segment;
+#[cfg(test)]
+mod soundness;
 mod table;
 
 use contract::{KeyedState, StateBackend, StateScope};

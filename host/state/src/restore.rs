@@ -14,13 +14,23 @@ use std::sync::Arc;
 use contract::StateScope;
 use model::StateKind;
 
-use crate::entry::{self, Flaw, Head, Item, SEGMENT_HEADER};
-use crate::log::{MAX_SEGMENT_BYTES, Place};
-use crate::table::{Group, StateLog, tag_of_key, tag_of_name};
+use crate::directories::Directories;
+use crate::entry::{self, EntryName, Flaw, Head, Item, SEGMENT_HEADER};
+use crate::keyed::PIECE;
+use crate::log::{Log, MAX_SEGMENT_BYTES, Place};
+use crate::table::{Found, Group, StateLog, tag_of_key, tag_of_name};
 use crate::{Error, Options};
 
 /// The newest version of the format.
 const VERSION: u16 = u16::from_le_bytes([SEGMENT_HEADER[4], SEGMENT_HEADER[5]]);
+
+/// An entry that was read and not yet taken.
+struct Read {
+    at: usize,
+    head: Head,
+    found: Found,
+    owned: bool,
+}
 
 impl StateLog {
     /// A table from the segments that [`StateLog::mark`] gave, in the order of the marks.
@@ -33,25 +43,45 @@ impl StateLog {
         segments: impl IntoIterator<Item = Arc<Vec<u8>>>,
     ) -> Result<Self, Error> {
         let mut table = Self::new(scope, options);
+        let mut piece = Vec::with_capacity(PIECE);
         for (number, bytes) in segments.into_iter().enumerate() {
             table.check_header(number, &bytes)?;
             let segment = table.log.take_in(Arc::clone(&bytes))?;
             let mut at = SEGMENT_HEADER.len();
             while at < bytes.len() {
-                let damaged =
-                    |flaw| Error::Damaged { operator: table.scope.operator.clone(), segment: number, at, flaw };
-                let item = entry::decode(&bytes, at).map_err(damaged)?;
-                if let Item::Entry(head) = item {
-                    if at >= MAX_SEGMENT_BYTES {
-                        return Err(damaged(Flaw::Contradiction { what: "an entry beyond 2 MiB" }));
-                    }
-                    table.check_kind(&head)?;
-                    table.take(Place::new(segment, at), &head, &bytes);
+                piece.clear();
+                at = table.read_piece(number, &bytes, at, &mut piece)?;
+                piece.iter().for_each(|read| table.prefetch_entry(read.found, read.head.is_mapped()));
+                for read in &piece {
+                    table.take(Place::new(segment, read.at), read, &bytes);
                 }
-                at += item.size();
             }
         }
         Ok(table)
+    }
+
+    /// Reads the entries from `at` on until the piece is full; returns where the next one starts. Asks
+    /// for the index lines of what it read. Entries of other subtasks are left out.
+    fn read_piece(&self, segment: usize, bytes: &[u8], mut at: usize, piece: &mut Vec<Read>) -> Result<usize, Error> {
+        while at < bytes.len() && piece.len() < PIECE {
+            let damaged = |flaw| Error::Damaged { operator: self.scope.operator.clone(), segment, at, flaw };
+            let item = entry::decode(bytes, at).map_err(damaged)?;
+            if let Item::Entry(head) = item {
+                if at >= MAX_SEGMENT_BYTES {
+                    return Err(damaged(Flaw::Contradiction { what: "an entry beyond 2 MiB" }));
+                }
+                self.check_kind(&head)?;
+                let group = self.group(head.hash).ok();
+                let found = Found { group: group.unwrap_or_default(), tag: tag_of_name(&head.name(bytes, at)) };
+                if let Some(group) = group.and_then(|group| self.groups.get(group)) {
+                    let index = if head.is_mapped() { &group.entries } else { &group.values };
+                    index.prefetch(found.tag);
+                }
+                piece.push(Read { at, head, found, owned: group.is_some() });
+            }
+            at += item.size();
+        }
+        Ok(at)
     }
 
     fn check_header(&self, number: usize, bytes: &[u8]) -> Result<(), Error> {
@@ -87,34 +117,15 @@ impl StateLog {
     }
 
     /// Takes the entry at `place`, which is newer than all before.
-    fn take(&mut self, place: Place, head: &Head, bytes: &[u8]) {
+    fn take(&mut self, place: Place, read: &Read, bytes: &[u8]) {
+        let Self { log, directories, groups, .. } = self;
+        let (head, tag) = (&read.head, read.found.tag);
+        let Some(group) = groups.get_mut(read.found.group).filter(|_| read.owned) else {
+            return log.reject(place);
+        };
         let name = head.name(bytes, place.at());
-        let tag = tag_of_name(&name);
-        let Ok(number) = self.group(head.hash) else { return self.log.reject(place) };
-        let Some(group) = self.groups.get_mut(number) else { return self.log.reject(place) };
-        let Self { log, directories, .. } = self;
         if head.is_mapped() {
-            let Group { entries, heads, .. } = group;
-            let old = entries.find(tag, |cell| log.is_called(directories.cells.place(cell as u32), &name));
-            let old = old.map(|position| (position, entries.reference(position) as u32));
-            let head_tag = tag_of_key(head.hash, head.state);
-            match (old, head.is_tombstone()) {
-                (None, true) => {}
-                (None, false) => {
-                    let cell = directories.add(log, heads, head_tag, &name, place);
-                    entries.insert(tag, u64::from(cell));
-                }
-                (Some((_, cell)), false) => {
-                    log.kill(directories.cells.place(cell));
-                    directories.cells.set(cell, place);
-                }
-                (Some((position, cell)), true) => {
-                    entries.remove(position);
-                    let old = directories.cells.place(cell);
-                    directories.remove(log, heads, head_tag, &name, cell);
-                    log.kill(old);
-                }
-            }
+            take_mapped(group, log, directories, read, &name, place);
         } else {
             let values = &mut group.values;
             let old = values.find(tag, |old| log.is_called(Place(old), &name));
@@ -132,7 +143,44 @@ impl StateLog {
                 }
             }
         }
-        if head.is_tombstone() { log.reject(place) } else { log.adopt(place, head) }
+        if head.is_tombstone() {
+            log.reject(place);
+        } else {
+            log.adopt(place, head);
+        }
+    }
+}
+
+/// Puts an entry of a map or list into the index and its directory, or takes out what it deletes.
+fn take_mapped(
+    group: &mut Group,
+    log: &mut Log,
+    directories: &mut Directories,
+    read: &Read,
+    name: &EntryName<'_>,
+    place: Place,
+) {
+    let Group { entries, heads, .. } = group;
+    let (head, tag) = (&read.head, read.found.tag);
+    let old = entries.find(tag, |cell| log.is_called(directories.cells.place(cell as u32), name));
+    let old = old.map(|position| (position, entries.reference(position) as u32));
+    let head_tag = tag_of_key(head.hash, head.state);
+    match (old, head.is_tombstone()) {
+        (None, true) => {}
+        (None, false) => {
+            let cell = directories.add(log, heads, head_tag, name, place);
+            entries.insert(tag, u64::from(cell));
+        }
+        (Some((_, cell)), false) => {
+            log.kill(directories.cells.place(cell));
+            directories.cells.set(cell, place);
+        }
+        (Some((position, cell)), true) => {
+            entries.remove(position);
+            let old = directories.cells.place(cell);
+            directories.remove(log, heads, head_tag, name, cell);
+            log.kill(old);
+        }
     }
 }
 

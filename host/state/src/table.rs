@@ -87,7 +87,9 @@ impl StateLog {
     /// A delta that did not become durable is still owed: it belongs to the next checkpoint, before the
     /// delta of that one. Entries deleted before the mark are no longer remembered after it.
     pub fn mark(&mut self) -> Vec<Arc<Vec<u8>>> {
-        self.log.mark()
+        let delta = self.log.mark();
+        self.forget_freed_victim();
+        delta
     }
 
     /// What the table holds.
@@ -190,3 +192,6 @@ fn foreign(group: KeyGroup, owned: &KeyGroupRange) -> Error {
 pub(crate) fn name_of(slots: &SlotKeys, slot: usize, state: StateId) -> EntryName<'_> {
     EntryName { state, hash: slots.hashes[slot], key: slots.keys.get(slot), entry_key: None }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Measures the state log against a hash map, on a dedup: look up a batch of keys, write the new ones.
+//!
+//! ```text
+//! cargo run --release -p state --example measure -- 10000000            # both, 20 % repeats
+//! cargo run --release -p state --example measure -- 10000000 log        # one of: map, log
+//! ```
+//! The keys are 36 bytes, a fifth repeat one of the last 100 000. Making a key and its hash costs time
+//! of its own, which is measured alone and taken off. Run each on an idle machine, and more than once.
+
+#![expect(clippy::print_stdout, reason = "printing figures is what this program is for")]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use contract::{KeyedState, SlotKeys, StateScope, StateWrites};
+use model::{
+    Column, HostTime, KeyGroup, KeyGroupRange, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor, StateId,
+    StateKind,
+};
+use state::{Options, StateLog};
+
+const KEY_LEN: usize = 36;
+const BATCH: u64 = 1500;
+const WINDOW: u64 = 100_000;
+
+/// A number that looks random (splitmix64).
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+/// The key of record `record`: a fifth of the records repeat an earlier one.
+fn key(record: u64) -> [u8; KEY_LEN] {
+    let repeats = record > 0 && mix(record ^ 77) % 100 < 20;
+    let id = if repeats { record - 1 - mix(record) % record.min(WINDOW) } else { record };
+    let (high, low) = (mix(id), mix(id ^ 0xabcdef));
+    let mut key = *b"xxxxxxxxxxxxxxxx-4a-xxxxxxxxxxxxxxxx";
+    let digit = |bits: u64, at: usize| b"0123456789abcdef".get((bits >> (60 - 4 * at)) as usize & 15).copied();
+    for at in 0..16 {
+        for (place, bits) in [(at, high), (20 + at, low)] {
+            if let (Some(byte), Some(digit)) = (key.get_mut(place), digit(bits, at)) {
+                *byte = digit;
+            }
+        }
+    }
+    key
+}
+
+/// The batches of `records` records, as a keyed subtask gets them: distinct keys and their hashes.
+fn batches(records: u64) -> impl Iterator<Item = Arc<SlotKeys>> {
+    (0..records).step_by(BATCH as usize).map(move |first| {
+        let mut slots = SlotKeys::default();
+        for record in first..records.min(first + BATCH) {
+            let key = key(record);
+            slots.hashes.push(protocol::key_group::hash(&key));
+            slots.keys.push(&key);
+        }
+        Arc::new(slots)
+    })
+}
+
+fn scope() -> StateScope {
+    StateScope {
+        operator: OperatorUid::new("dedup").expect("a valid name"),
+        key_groups: KeyGroupRange { first: KeyGroup(0), end: KeyGroup(128) },
+        key_group_count: 128,
+        states: vec![StateDescriptor {
+            id: StateId(0),
+            name: "seen".to_owned(),
+            kind: StateKind::Value,
+            schema: String::new(),
+            version: 1,
+            ttl: None,
+        }],
+    }
+}
+
+/// Prints one line of figures.
+fn report(what: &str, records: u64, nanos: f64, unique: usize, bytes: f64) {
+    println!("{what:12} {:6.0} ns per record  {unique} unique  {:6.1} bytes per entry", nanos, bytes / unique as f64);
+    if unique as u64 > records {
+        println!("{what}: more keys than records");
+    }
+}
+
+/// Nanoseconds per record of `work`, less `baseline`.
+fn timed<T>(records: u64, baseline: f64, work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed().as_secs_f64() * 1e9 / records as f64 - baseline, result)
+}
+
+/// Resident memory in bytes, 0 where it is not known.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).map_or(0.0, |kib: f64| kib * 1024.0)
+}
+
+/// A bare check-and-insert of boxed keys.
+fn map(records: u64, baseline: f64) {
+    let before = resident();
+    let (nanos, map) = timed(records, baseline, || {
+        let mut map: hashbrown::HashMap<Box<[u8]>, i64> = hashbrown::HashMap::new();
+        for slots in batches(records) {
+            for key in slots.keys.iter() {
+                if !map.contains_key(key) {
+                    map.insert(key.into(), 1);
+                }
+            }
+        }
+        map
+    });
+    report("hash map", records, nanos, map.len(), resident() - before);
+}
+
+/// Loads and writes as the runtime does: one load and one apply per batch.
+fn log(records: u64, baseline: f64) {
+    let before = resident();
+    let mut in_load = 0.0;
+    let (nanos, mut table) = timed(records, baseline, || {
+        let mut table = StateLog::new(scope(), Options::default());
+        let mut loaded = OptionalColumn::default();
+        for slots in batches(records) {
+            loaded.clear();
+            let start = Instant::now();
+            table.load(StateId(0), &slots, &mut loaded).expect("the state is declared");
+            in_load += start.elapsed().as_secs_f64();
+            let new = (0u32..).zip(loaded.iter()).filter(|slot| slot.1.is_none()).map(|slot| SlotIndex(slot.0));
+            let new: Vec<SlotIndex> = new.collect();
+            let values: Column = new.iter().map(|_| [1]).collect();
+            let writes = StateWrites { state: StateId(0), slots: new, entry_keys: None, values: values.into() };
+            table.apply(&slots, &[writes], HostTime(1)).expect("the write fits");
+        }
+        table
+    });
+    let stats = table.stats();
+    let unique = stats.live_entries as usize;
+    report("state log", records, nanos, unique, stats.memory_bytes as f64);
+    println!("             {:6.0} ns of them in load", in_load * 1e9 / records as f64);
+    println!("             {:6.1} resident bytes per entry", (resident() - before) / unique as f64);
+    println!("             {:6.1} of them index", stats.index_bytes as f64 / unique as f64);
+
+    let (nanos, delta) = timed(1, 0.0, || table.mark());
+    let bytes: usize = delta.iter().map(|segment| segment.len()).sum();
+    println!("mark         {:6.2} ms for {} segments, {:.0} MB", nanos / 1e6, delta.len(), bytes as f64 / 1e6);
+    drop(table);
+    let (nanos, restored) = timed(1, 0.0, || StateLog::restore(scope(), Options::default(), delta));
+    let restored = restored.expect("what was marked can be restored").stats().live_entries;
+    println!("restore      {:6.2} s for {restored} entries, {:.0} MB/s", nanos / 1e9, bytes as f64 / nanos * 1e3);
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let records = arguments.next().and_then(|records| records.parse().ok()).unwrap_or(1_000_000);
+    let which = arguments.next();
+    let (baseline, keys) = timed(records, 0.0, || batches(records).map(|slots| slots.keys.len()).sum::<usize>());
+    println!("{keys} records of {KEY_LEN}-byte keys, batches of {BATCH}; making and hashing a key: {baseline:.0} ns");
+    if which.as_deref() != Some("log") {
+        map(records, baseline);
+    }
+    if which.as_deref() != Some("map") {
+        log(records, baseline);
+    }
+}
