@@ -64,25 +64,41 @@ impl Index {
         }
     }
 
-    /// The first reference with `tag`; a guess at where a search will look.
+    /// The position of the first slot with `wanted`: where a search compares first, if it compares at all.
     #[inline]
-    pub(crate) fn candidate(&self, tag: u32) -> Option<u64> {
-        self.find(tag, |_| true).map(|position| self.reference(position))
+    pub(crate) fn first(&self, wanted: u32) -> Option<usize> {
+        self.find(wanted, |_| true)
     }
 
-    /// The position of the slot with `tag` whose reference is the one sought.
+    /// The position of the slot with `wanted` whose reference is the one sought.
     #[inline]
-    pub(crate) fn find(&self, wanted: u32, mut is_sought: impl FnMut(u64) -> bool) -> Option<usize> {
-        let home = self.home(wanted);
-        for (distance, &slot) in self.slots[home..].iter().enumerate() {
+    pub(crate) fn find(&self, wanted: u32, is_sought: impl FnMut(u64) -> bool) -> Option<usize> {
+        self.seek(self.home(wanted), wanted, is_sought).ok()
+    }
+
+    /// As [`Self::find`], from what [`Self::first`] gave.
+    #[inline]
+    pub(crate) fn find_from(&self, first: usize, wanted: u32, is_sought: impl FnMut(u64) -> bool) -> Option<usize> {
+        self.seek(first, wanted, is_sought).ok()
+    }
+
+    /// As [`Self::find`]; where there is none, the position where [`Self::insert_at`] puts it.
+    #[inline]
+    pub(crate) fn find_or_gap(&self, wanted: u32, is_sought: impl FnMut(u64) -> bool) -> Result<usize, usize> {
+        self.seek(self.home(wanted), wanted, is_sought)
+    }
+
+    #[inline]
+    fn seek(&self, from: usize, wanted: u32, mut is_sought: impl FnMut(u64) -> bool) -> Result<usize, usize> {
+        for (distance, &slot) in self.slots[from..].iter().enumerate() {
             if slot == 0 || tag(slot) > wanted {
-                return None;
+                return Err(from + distance);
             }
             if tag(slot) == wanted && is_sought(slot & REFERENCE_MASK) {
-                return Some(home + distance);
+                return Ok(from + distance);
             }
         }
-        None
+        Err(self.slots.len())
     }
 
     /// The reference at `position`.
@@ -100,18 +116,22 @@ impl Index {
     }
 
     /// Adds a slot; the caller knows that the name is not there.
-    #[inline]
     pub(crate) fn insert(&mut self, wanted: u32, reference: u64) {
+        let gap = self.find_or_gap(wanted, |_| false).unwrap_or_else(|gap| gap);
+        self.insert_at(gap, wanted, reference);
+    }
+
+    /// Adds a slot at the position that [`Self::find_or_gap`] gave.
+    #[inline]
+    pub(crate) fn insert_at(&mut self, mut gap: usize, wanted: u32, reference: u64) {
         debug_assert!(reference != 0 && reference <= REFERENCE_MASK, "a reference has 36 bits and is not 0");
         if (u64::from(self.len) + 1) * 5 > u64::from(self.homes) * 4 {
             self.resize(self.homes + self.homes / 5 + 8);
+            gap = self.find_or_gap(wanted, |_| false).unwrap_or_else(|gap| gap);
         }
-        let home = self.home(wanted);
-        let later = self.slots[home..].iter().position(|&slot| slot == 0 || tag(slot) > wanted);
-        let position = later.map_or(self.slots.len(), |distance| home + distance);
         let mut carried = u64::from(wanted) << REFERENCE_BITS | reference;
         self.len += 1;
-        for slot in &mut self.slots[position..] {
+        for slot in &mut self.slots[gap..] {
             carried = std::mem::replace(slot, carried);
             if carried == 0 {
                 return;

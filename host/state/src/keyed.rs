@@ -34,39 +34,39 @@ impl StateLog {
         let piece = &mut found[..rows.len()];
         for (at, row) in piece.iter_mut().zip(rows) {
             let name = name(row);
-            *at = Found { group: self.group(name.hash)?, tag: tag_of_name(&name) };
+            *at = Found { group: self.group(name.hash)?, tag: tag_of_name(&name), first: None };
             let group = &self.groups[at.group];
             let index = if mapped { &group.entries } else { &group.values };
             index.prefetch(at.tag);
         }
-        piece.iter().for_each(|&at| self.prefetch_entry(at, mapped));
+        piece.iter_mut().for_each(|at| self.look(at, mapped));
         Ok(())
     }
 
-    /// Asks for the entry that an index line leads to.
+    /// Looks into an index line and asks for the entry that it leads to.
     #[inline]
-    pub(crate) fn prefetch_entry(&self, at: Found, mapped: bool) {
+    pub(crate) fn look(&self, at: &mut Found, mapped: bool) {
         let group = &self.groups[at.group];
-        let place = if mapped {
-            group.entries.candidate(at.tag).map(|cell| self.directories.cells.place(cell as u32))
-        } else {
-            group.values.candidate(at.tag).map(Place)
-        };
-        if let Some(place) = place {
+        let index = if mapped { &group.entries } else { &group.values };
+        at.first = index.first(at.tag);
+        if let Some(first) = at.first {
+            let reference = index.reference(first);
+            let place = if mapped { self.directories.cells.place(reference as u32) } else { Place(reference) };
             self.log.prefetch(place);
         }
     }
 
-    /// The value of `name`, whose group and tag are `at`.
+    /// The value of `name`, which was looked for and not written since.
     #[inline]
     fn value_of(&self, at: Found, name: &EntryName<'_>) -> Option<&[u8]> {
+        let first = at.first?;
         let group = &self.groups[at.group];
         let place = if name.entry_key.is_some() {
             let is_called = |cell| self.log.is_called(self.directories.cells.place(cell as u32), name);
-            let position = group.entries.find(at.tag, is_called)?;
+            let position = group.entries.find_from(first, at.tag, is_called)?;
             self.directories.cells.place(group.entries.reference(position) as u32)
         } else {
-            let position = group.values.find(at.tag, |place| self.log.is_called(Place(place), name))?;
+            let position = group.values.find_from(first, at.tag, |place| self.log.is_called(Place(place), name))?;
             Place(group.values.reference(position))
         };
         let (bytes, at) = self.log.bytes(place);

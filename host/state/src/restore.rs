@@ -51,7 +51,7 @@ impl StateLog {
             while at < bytes.len() {
                 piece.clear();
                 at = table.read_piece(number, &bytes, at, &mut piece)?;
-                piece.iter().for_each(|read| table.prefetch_entry(read.found, read.head.is_mapped()));
+                piece.iter_mut().for_each(|read| table.look(&mut read.found, read.head.is_mapped()));
                 for read in &piece {
                     table.take(Place::new(segment, read.at), read, &bytes);
                 }
@@ -72,7 +72,8 @@ impl StateLog {
                 }
                 self.check_kind(&head)?;
                 let group = self.group(head.hash).ok();
-                let found = Found { group: group.unwrap_or_default(), tag: tag_of_name(&head.name(bytes, at)) };
+                let tag = tag_of_name(&head.name(bytes, at));
+                let found = Found { group: group.unwrap_or_default(), tag, first: None };
                 if let Some(group) = group.and_then(|group| self.groups.get(group)) {
                     let index = if head.is_mapped() { &group.entries } else { &group.values };
                     index.prefetch(found.tag);

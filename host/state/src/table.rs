@@ -64,11 +64,15 @@ pub(crate) fn tag_of_name(name: &EntryName<'_>) -> u32 {
     }
 }
 
-/// A slot of a batch, found in the table.
+/// Where to look for a name.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Found {
+    /// The number within the table of its key group.
     pub(crate) group: usize,
+    /// Its tag.
     pub(crate) tag: u32,
+    /// The first position of the index with that tag, as long as nothing is written.
+    pub(crate) first: Option<usize>,
 }
 
 impl StateLog {
@@ -134,14 +138,14 @@ impl StateLog {
             return self.put_mapped(found, name, value, now);
         }
         let (log, values) = (&mut self.log, &mut self.groups[found.group].values);
-        let position = values.find(found.tag, |place| log.is_called(Place(place), name));
+        let position = values.find_or_gap(found.tag, |place| log.is_called(Place(place), name));
         match (position, value) {
-            (None, None) => {}
-            (None, Some(_)) => {
+            (Err(_), None) => {}
+            (Err(gap), Some(_)) => {
                 let place = log.append(name, value, flag::FIRST, now);
-                values.insert(found.tag, place.0);
+                values.insert_at(gap, found.tag, place.0);
             }
-            (Some(position), _) => {
+            (Ok(position), _) => {
                 let place = Place(values.reference(position));
                 if value.is_none() && log.is_forgettable(place) {
                     values.remove(position);
@@ -158,15 +162,16 @@ impl StateLog {
         let Self { groups, log, directories, .. } = self;
         let Group { entries, heads, .. } = &mut groups[found.group];
         let head_tag = tag_of_key(name.hash, name.state);
-        let position = entries.find(found.tag, |cell| log.is_called(directories.cells.place(cell as u32), name));
+        let is_called = |cell| log.is_called(directories.cells.place(cell as u32), name);
+        let position = entries.find_or_gap(found.tag, is_called);
         match (position, value) {
-            (None, None) => {}
-            (None, Some(_)) => {
+            (Err(_), None) => {}
+            (Err(gap), Some(_)) => {
                 let place = log.append(name, value, flag::FIRST, now);
                 let cell = directories.add(log, heads, head_tag, name, place);
-                entries.insert(found.tag, u64::from(cell));
+                entries.insert_at(gap, found.tag, u64::from(cell));
             }
-            (Some(position), _) => {
+            (Ok(position), _) => {
                 let cell = entries.reference(position) as u32;
                 let place = directories.cells.place(cell);
                 if value.is_none() && log.is_forgettable(place) {
