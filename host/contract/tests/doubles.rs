@@ -1,8 +1,43 @@
 //! The doubles keep the promises of their seams.
 
-use contract::{compliance, doubles};
+use std::time::Duration;
+
+use contract::compliance;
+use contract::doubles::{self, MemoryItem, MemoryRecord, MemorySink, MemorySource};
+use model::HostTime;
 
 #[test]
 fn the_sorted_map_keeps_the_promises_of_keyed_state() {
     compliance::state::check(&doubles::MapBackend);
+}
+
+#[test]
+fn the_manual_clock_keeps_every_promise() {
+    compliance::clock::check(&doubles::ManualClock::new(HostTime(0)));
+}
+
+#[test]
+fn the_source_in_memory_keeps_every_promise() {
+    compliance::source::check(&|| {
+        let record = |text: &str| MemoryItem::Record(MemoryRecord::new(text));
+        let source = MemorySource::of_values((0..20).map(|number| format!("value {number}")));
+        let mixed =
+            [record("one"), MemoryItem::Rejected("?".to_owned()), MemoryItem::Idle(Duration::ZERO), record("two")];
+        Box::new(source.with_split(mixed).with_split([]))
+    });
+}
+
+#[test]
+fn the_sink_in_memory_keeps_every_promise() {
+    compliance::sink::check(&|| {
+        let sink = MemorySink::default();
+        let target = sink.clone();
+        let target = move || target.texts().into_iter().map(String::into_bytes).collect();
+        compliance::sink::Trial { sink: Box::new(sink), target: Box::new(target) }
+    });
+}
+
+#[test]
+fn the_probe_keeps_every_promise() {
+    compliance::function::check(&doubles::probe());
 }

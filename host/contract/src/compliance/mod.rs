@@ -1,3 +1,7 @@
 //! Compliance suites: every implementation of a seam runs them.
 
+pub mod clock;
+pub mod function;
+pub mod sink;
+pub mod source;
 pub mod state;

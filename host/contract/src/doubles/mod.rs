@@ -1,5 +1,13 @@
 //! In-memory doubles of the seams.
 
+mod clock;
+mod function;
+mod sink;
+mod source;
 mod state;
 
+pub use clock::ManualClock;
+pub use function::{ClosureFactory, port, probe};
+pub use sink::{MemorySink, WrittenRecord};
+pub use source::{MemoryItem, MemoryRecord, MemorySource};
 pub use state::{MapBackend, MapState};

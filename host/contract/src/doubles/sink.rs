@@ -1,0 +1,172 @@
+//! A sink that keeps what it is given, and fails where a test says so.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use model::{Blame, EventTime, Parallelism, Position, RecordBatch, Retry, SourceId, SplitIndex, SubtaskIndex};
+
+use crate::{Error, Sink, SinkWriter};
+
+/// A record as a sink was given it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenRecord {
+    /// The subtask that wrote it.
+    pub subtask: SubtaskIndex,
+    /// Its value; `None` for a tombstone.
+    pub value: Option<Vec<u8>>,
+    /// Its record key.
+    pub key: Option<Vec<u8>>,
+    /// Its event time.
+    pub timestamp: EventTime,
+    /// Where it came from.
+    pub origin: (SourceId, SplitIndex, Position),
+    /// Its headers.
+    pub headers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl WrittenRecord {
+    /// Its value as text; empty for a tombstone.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(self.value.as_deref().unwrap_or_default()).into_owned()
+    }
+}
+
+/// What all writers of a sink share.
+#[derive(Default)]
+struct Kept {
+    records: Vec<WrittenRecord>,
+    flushed: usize,
+    open: usize,
+    closed: usize,
+}
+
+type OnWrite = Arc<dyn Fn(&RecordBatch) + Send + Sync>;
+
+/// A sink in memory.
+#[derive(Clone, Default)]
+pub struct MemorySink {
+    kept: Arc<Mutex<Kept>>,
+    fails_to_open: Option<String>,
+    fails_after: Option<(usize, String)>,
+    fails_to_close: Option<String>,
+    on_write: Option<OnWrite>,
+}
+
+impl MemorySink {
+    /// Refuses to be opened.
+    #[must_use]
+    pub fn failing_to_open(self, message: &str) -> Self {
+        Self { fails_to_open: Some(message.to_owned()), ..self }
+    }
+
+    /// Refuses the batch that would bring it above so many records.
+    #[must_use]
+    pub fn failing_after(self, records: usize, message: &str) -> Self {
+        Self { fails_after: Some((records, message.to_owned())), ..self }
+    }
+
+    /// Fails when it is closed.
+    #[must_use]
+    pub fn failing_to_close(self, message: &str) -> Self {
+        Self { fails_to_close: Some(message.to_owned()), ..self }
+    }
+
+    /// Calls `look` before every write, on the writer's thread; `look` may block.
+    #[must_use]
+    pub fn on_write(self, look: impl Fn(&RecordBatch) + Send + Sync + 'static) -> Self {
+        Self { on_write: Some(Arc::new(look)), ..self }
+    }
+
+    /// What was written, in the order of arrival.
+    #[must_use]
+    pub fn records(&self) -> Vec<WrittenRecord> {
+        self.kept().records.clone()
+    }
+
+    /// The values as texts, in the order of arrival.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        self.kept().records.iter().map(WrittenRecord::text).collect()
+    }
+
+    /// How many records had arrived when it was last flushed.
+    #[must_use]
+    pub fn flushed(&self) -> usize {
+        self.kept().flushed
+    }
+
+    /// How many writers were opened, and how many of them closed.
+    #[must_use]
+    pub fn opened_and_closed(&self) -> (usize, usize) {
+        let kept = self.kept();
+        (kept.open, kept.closed)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for MemorySink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemorySink").field("records", &self.kept().records.len()).finish_non_exhaustive()
+    }
+}
+
+impl Sink for MemorySink {
+    fn open(&self, subtask: SubtaskIndex, _parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, Error> {
+        if let Some(message) = &self.fails_to_open {
+            return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
+        }
+        self.kept().open += 1;
+        Ok(Box::new(MemoryWriter { sink: self.clone(), subtask }))
+    }
+}
+
+struct MemoryWriter {
+    sink: MemorySink,
+    subtask: SubtaskIndex,
+}
+
+impl SinkWriter for MemoryWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        if let Some(look) = &self.sink.on_write {
+            look(batch);
+        }
+        let mut kept = self.sink.kept();
+        if let Some((most, message)) = &self.sink.fails_after
+            && kept.records.len() + batch.len() > *most
+        {
+            return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
+        }
+        for (row, value) in batch.values.iter().enumerate() {
+            let index = u32::try_from(row).unwrap_or(u32::MAX);
+            let headers = batch.headers.iter().flat_map(|headers| headers.of_row(index));
+            kept.records.push(WrittenRecord {
+                subtask: self.subtask,
+                value: value.map(<[u8]>::to_vec),
+                key: batch.record_keys.as_ref().and_then(|keys| keys.get(row)).map(<[u8]>::to_vec),
+                timestamp: batch.timestamps.get(row).copied().unwrap_or(EventTime::UNKNOWN),
+                origin: batch.origins.get(row).unwrap_or_default(),
+                headers: headers.map(|(name, value)| (name.to_vec(), value.map(<[u8]>::to_vec))).collect(),
+            });
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let mut kept = self.sink.kept();
+        kept.flushed = kept.records.len();
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        if let Some(message) = &self.sink.fails_to_close {
+            return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
+        }
+        self.flush()?;
+        self.sink.kept().closed += 1;
+        Ok(())
+    }
+}
