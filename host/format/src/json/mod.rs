@@ -125,11 +125,11 @@ fn describe(syntax: Syntax, bytes: &[u8]) -> (FaultKind, String) {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         return (FaultKind::Bom, "expected a JSON value, found a byte order mark at byte 0".to_owned());
     }
-    let at = syntax.offset as usize;
-    let expected = syntax.why.expected();
+    let at = syntax.offset();
+    let expected = syntax.why().expected();
     let message = match bytes.get(at..) {
         Some(rest) if !rest.is_empty() => format!("{expected}, found {} at byte {at}", sample(rest)),
         _ => format!("{expected}, found the end at byte {}; the value begins {}", bytes.len(), sample(bytes)),
     };
-    (syntax.why.kind(), message)
+    (syntax.why().kind(), message)
 }

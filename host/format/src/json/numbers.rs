@@ -67,6 +67,63 @@ fn scaled(mut magnitude: f64, mut exponent: i32) -> f64 {
 pub(crate) fn read_number(bytes: &[u8], at: usize) -> Scan<(Number, usize)> {
     let negative = bytes.get(at) == Some(&b'-');
     let first = at + usize::from(negative);
+    match bytes.get(first..).and_then(short_number) {
+        Some((number, length)) => Ok((Number { negative, ..number }, first + length)),
+        None => read_any_number(bytes, first, negative),
+    }
+}
+
+/// The number that begins `rest`, and its length, if it is plain and short: some digits, perhaps a point
+/// and more digits, followed by something else, all within 16 bytes. Anything else is none, right or wrong.
+#[inline]
+fn short_number(rest: &[u8]) -> Option<(Number, usize)> {
+    let chunk = rest.first_chunk::<16>()?;
+    let digits = u128::from_le_bytes(*chunk) ^ (WIDE_ONES * u128::from(b'0'));
+    // 0x76 lifts a byte from ten on into the high bit.
+    let others = (((digits & (WIDE_ONES * 0x7f)) + WIDE_ONES * 0x76) | digits) & (WIDE_ONES * 0x80);
+    let whole = others.trailing_zeros() as usize / 8;
+    let after = *chunk.get(whole)?;
+    if whole == 0 || (whole > 1 && chunk.first() == Some(&b'0')) || after | 0x20 == b'e' {
+        return None;
+    }
+    if after != b'.' {
+        let number = Number { significand: sixteen_digits(digits, whole), ..Number::default() };
+        return Some((number, whole));
+    }
+    let others = others & (others - 1);
+    let end = others.trailing_zeros() as usize / 8;
+    let after = *chunk.get(end)?;
+    if end == whole + 1 || after | 0x20 == b'e' {
+        return None;
+    }
+    // Moves the digits after the point next to those before it.
+    let before_point = (1u128 << (8 * whole)) - 1;
+    let digits = (digits & before_point) | ((digits >> 8) & !before_point);
+    let exponent = -i32::try_from(end - whole - 1).unwrap_or_default();
+    let significand = sixteen_digits(digits, end - 1);
+    Some((Number { significand, exponent, negative: false, float: true }, end))
+}
+
+/// The value of the first `count` bytes of `digits`, 1 to 15 of them, each below ten.
+#[inline]
+fn sixteen_digits(digits: u128, count: usize) -> u64 {
+    let digits = digits << (128 - 8 * count);
+    eight_digits(digits as u64) * 100_000_000 + eight_digits((digits >> 64) as u64)
+}
+
+/// The value of eight bytes, each below ten, the first the highest: pairs, fours, all.
+#[inline]
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
+}
+
+const WIDE_ONES: u128 = u128::MAX / 255;
+
+/// Reads the number whose first digit is at `first`.
+#[inline(never)]
+fn read_any_number(bytes: &[u8], first: usize, negative: bool) -> Scan<(Number, usize)> {
     let digits = read_digits(bytes, first, 0);
     let number = Number { significand: digits.significand, negative, ..Number::default() };
     let end = digits.end;
@@ -93,18 +150,7 @@ struct Digits {
 }
 
 /// Appends the digits at `at` to `significand`, as many as fit.
-#[inline]
 fn read_digits(bytes: &[u8], mut at: usize, mut significand: u64) -> Digits {
-    // Eight more digits fit any significand below 10^11.
-    while significand < 100_000_000_000 {
-        let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
-        let (value, count) = leading_digits(u64::from_le_bytes(*chunk));
-        significand = significand * SMALL_POWERS.get(count).copied().unwrap_or(1) + value;
-        at += count;
-        if count < 8 {
-            return Digits { significand, end: at, overflow: false };
-        }
-    }
     while let Some(digit) = digit_at(bytes, at) {
         match push_digit(significand, digit) {
             Some(more) => significand = more,
@@ -113,27 +159,6 @@ fn read_digits(bytes: &[u8], mut at: usize, mut significand: u64) -> Digits {
         at += 1;
     }
     Digits { significand, end: at, overflow: false }
-}
-
-const ONES: u64 = u64::MAX / 255;
-const SMALL_POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-
-/// The value of the digits that begin eight bytes, and how many there are.
-#[inline]
-fn leading_digits(chunk: u64) -> (u64, usize) {
-    let digits = chunk ^ (ONES * u64::from(b'0'));
-    // 0x76 lifts a byte from ten on into the high bit.
-    let others = (((digits & (ONES * 0x7f)) + ONES * 0x76) | digits) & (ONES * 0x80);
-    let count = others.trailing_zeros() as usize / 8;
-    if count == 0 {
-        return (0, 0);
-    }
-    // Zeros in front, then pairs, fours and all eight at once.
-    let digits = digits << (64 - 8 * count);
-    let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let value = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
-    (value, count)
 }
 
 /// The digit at `at`.
@@ -150,7 +175,6 @@ fn push_digit(significand: u64, digit: u64) -> Option<u64> {
 }
 
 /// Reads on after the point.
-#[inline]
 fn read_fraction(bytes: &[u8], first: usize, mut number: Number) -> Scan<(Number, usize)> {
     number.float = true;
     let digits = read_digits(bytes, first, number.significand);

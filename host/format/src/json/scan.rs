@@ -185,7 +185,8 @@ impl Scanner {
         }
     }
 
-    /// Reads what stands between two values: a comma unless it is the first, a member name, a colon.
+    /// Reads what stands between two values and could not be guessed: a comma unless it is the first, a member name, a colon.
+    #[inline(never)]
     #[expect(clippy::indexing_slicing, reason = "children are nodes")]
     fn member(&mut self, bytes: &[u8], from: usize, first: bool, node: usize) -> Scan<Member> {
         let mut at = space_end(bytes, from);

@@ -16,15 +16,32 @@ const NONE: u8 = u8::MAX;
 /// The place after the opening brace.
 const START: u8 = u8::MAX - 1;
 
+/// Sixteen bytes as two words, which compare faster than one of 128 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Words(u64, u64);
+
+impl Words {
+    #[inline]
+    fn of(bytes: &[u8; 16]) -> Self {
+        let bytes = u128::from_le_bytes(*bytes);
+        Self(bytes as u64, (bytes >> 64) as u64)
+    }
+
+    #[inline]
+    fn differ(self, mask: Self, other: Self) -> bool {
+        ((self.0 & mask.0) ^ other.0) | ((self.1 & mask.1) ^ other.1) != 0
+    }
+}
+
 /// What stood between two values.
 #[derive(Clone, Debug)]
 struct Gap {
     /// The first 16 bytes, zero where it is shorter.
-    head: u128,
+    head: Words,
     /// The bits of `head` that count.
-    mask: u128,
+    mask: Words,
     /// The last 16 bytes of a longer one.
-    tail: u128,
+    tail: Words,
     /// The node the next member leads to, as the scanner numbers them.
     child: u32,
     /// Its whole length in bytes.
@@ -59,27 +76,26 @@ impl Default for Shape {
 impl Gap {
     fn new(bytes: &[u8], child: u32) -> Option<Self> {
         let length = u8::try_from(bytes.len()).ok().filter(|&length| (1..=MAX_GAP).contains(&length))?;
-        let mut padded = [0; 16];
-        for (to, from) in padded.iter_mut().zip(bytes) {
-            *to = *from;
+        let (mut head, mut mask) = ([0; 16], [0; 16]);
+        for ((head, mask), byte) in head.iter_mut().zip(&mut mask).zip(bytes) {
+            (*head, *mask) = (*byte, u8::MAX);
         }
-        let mask = if length >= 16 { u128::MAX } else { (1 << (8 * length)) - 1 };
-        let tail = bytes.last_chunk::<16>().map_or(0, |tail| u128::from_le_bytes(*tail));
-        Some(Self { head: u128::from_le_bytes(padded), mask, tail, length, child, next: NONE })
+        let tail = bytes.last_chunk::<16>().map_or(Words::default(), Words::of);
+        Some(Self { head: Words::of(&head), mask: Words::of(&mask), tail, length, child, next: NONE })
     }
 
     /// Whether `rest` begins with this gap. May say no near the end of a document.
     #[inline]
     fn begins(&self, rest: &[u8]) -> bool {
         let Some(head) = rest.first_chunk::<16>() else { return false };
-        if u128::from_le_bytes(*head) & self.mask != self.head {
+        if Words::of(head).differ(self.mask, self.head) {
             return false;
         }
         if self.length <= 16 {
             return true;
         }
         let tail = rest.get(..usize::from(self.length)).and_then(|gap| gap.last_chunk::<16>());
-        tail.is_some_and(|tail| u128::from_le_bytes(*tail) == self.tail)
+        tail.is_some_and(|tail| Words::of(tail) == self.tail)
     }
 
     fn is(&self, other: &Self) -> bool {

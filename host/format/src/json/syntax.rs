@@ -5,13 +5,21 @@ use crate::FaultKind;
 /// The result of a step of the scanner.
 pub(crate) type Scan<T> = Result<T, Syntax>;
 
-/// Where a document breaks, and why.
+/// Where a document breaks, and why: one word, so that a result stays in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Syntax {
+pub(crate) struct Syntax(u64);
+
+impl Syntax {
     /// Byte offset in the document.
-    pub(crate) offset: u32,
+    pub(crate) fn offset(self) -> usize {
+        (self.0 >> 8) as usize
+    }
+
     /// The rule it breaks.
-    pub(crate) why: Why,
+    pub(crate) fn why(self) -> Why {
+        let code = (self.0 & 0xff) as usize;
+        Why::ALL.get(code).copied().expect("the code of a rule is its place among all")
+    }
 }
 
 /// The rules of a document.
@@ -51,6 +59,24 @@ pub(crate) enum Why {
 pub(crate) const MAX_DEPTH: u32 = 127;
 
 impl Why {
+    /// Every rule, in order of declaration.
+    const ALL: [Self; 14] = [
+        Self::Value,
+        Self::Key,
+        Self::Colon,
+        Self::CommaOrBrace,
+        Self::CommaOrBracket,
+        Self::End,
+        Self::EndInString,
+        Self::Control,
+        Self::Escape,
+        Self::Surrogate,
+        Self::Number,
+        Self::NumberRange,
+        Self::Depth,
+        Self::Trailing,
+    ];
+
     /// The kind of fault it makes the whole value.
     pub(crate) fn kind(self) -> FaultKind {
         match self {
@@ -86,6 +112,5 @@ impl Why {
 #[cold]
 #[inline(never)]
 pub(crate) fn broken<T>(offset: usize, why: Why) -> Scan<T> {
-    let offset = u32::try_from(offset).expect("a value is bounded by its 32-bit span");
-    Err(Syntax { offset, why })
+    Err(Syntax((offset as u64) << 8 | why as u64))
 }
