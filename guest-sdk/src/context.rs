@@ -1,0 +1,176 @@
+//! What surrounds the record that is being handled.
+
+use std::marker::PhantomData;
+
+use crate::bindings::types::InputBatch;
+use crate::function::{Function, Keyed, Operator};
+use crate::output::{Emitting, Envelope, Forwarding, Outbox};
+use crate::{Error, LogLevel, Result, Timestamp};
+
+/// The record's surroundings: key, time and headers, and the main output.
+pub struct Context<'a, F: ?Sized> {
+    batch: &'a InputBatch,
+    main: &'a mut Outbox,
+    row: usize,
+    function: PhantomData<fn(&F)>,
+}
+
+impl<'a, F: Function> Context<'a, F> {
+    pub(crate) fn new(batch: &'a InputBatch, main: &'a mut Outbox) -> Self {
+        Self { batch, main, row: 0, function: PhantomData }
+    }
+
+    /// Moves on to `row`.
+    #[inline]
+    pub(crate) fn select(&mut self, row: u32) {
+        self.row = row as usize;
+        self.main.select(row);
+    }
+
+    /// Sends the current record on as it is, to the main output. It is not copied.
+    #[inline]
+    pub fn forward<K>(&mut self)
+    where
+        F: Operator<K, Out: Forwarding>,
+    {
+        self.main.forward();
+    }
+
+    /// Sends a new record to the main output, with the key, event time and headers of the current
+    /// one. A record that cannot be encoded makes the current one a bad record.
+    #[inline]
+    pub fn emit<K>(&mut self, record: &<<F as Operator<K>>::Out as Emitting>::Record<'_>)
+    where
+        F: Operator<K, Out: Emitting>,
+    {
+        self.main.emit::<<F as Operator<K>>::Out>(Envelope::new(), record);
+    }
+
+    /// Sends a new record to the main output with what the [`Envelope`] says, which has an example.
+    #[inline]
+    pub fn emit_in<K>(
+        &mut self,
+        envelope: Envelope<'_>,
+        record: &<<F as Operator<K>>::Out as Emitting>::Record<'_>,
+    ) where
+        F: Operator<K, Out: Emitting>,
+    {
+        self.main.emit::<<F as Operator<K>>::Out>(envelope, record);
+    }
+
+    /// Sends a record without a value (a tombstone: it deletes its key downstream) to the main output.
+    pub fn emit_tombstone<K>(&mut self, envelope: Envelope<'_>)
+    where
+        F: Operator<K, Out: Emitting>,
+    {
+        self.main.tombstone(envelope);
+    }
+
+    /// The key of the current record.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> &'a [u8]
+    where
+        F: Keyed,
+    {
+        let slot = self.batch.slots.get(self.row).expect("the host gives every row of a keyed batch a slot");
+        self.batch.keys.get(*slot as usize)
+    }
+
+    /// The key of the current record as text.
+    ///
+    /// # Errors
+    /// When it is not UTF-8.
+    pub fn key_text(&self) -> Result<&'a str>
+    where
+        F: Keyed,
+    {
+        std::str::from_utf8(self.key())
+            .map_err(|error| Error::new(format!("the key is not UTF-8: byte {} is wrong", error.valid_up_to())))
+    }
+
+    /// When it happened; `None` where the record has no event time.
+    #[inline]
+    #[must_use]
+    pub fn event_time(&self) -> Option<Timestamp> {
+        self.batch.timestamps.get(self.row).copied().and_then(Timestamp::known)
+    }
+
+    /// No record with an earlier event time is expected; `None` as long as nothing is known.
+    #[inline]
+    #[must_use]
+    pub fn watermark(&self) -> Option<Timestamp> {
+        Timestamp::known(self.batch.watermark)
+    }
+
+    /// The host's clock. It never falls, also over restarts.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.batch.now)
+    }
+
+    /// The headers of the current record, in order; a header may lack a value. For functions with
+    /// `#[tidegate::function(headers)]`: others are not given headers.
+    ///
+    /// ```
+    /// use tidegate::prelude::*;
+    ///
+    /// #[tidegate::function(headers)]
+    /// struct Traced;
+    ///
+    /// impl Unkeyed for Traced {
+    ///     type In = Bytes;
+    ///     type Out = Forward;
+    ///
+    ///     fn on_record(&mut self, _: &[u8], cx: &mut Context<Self>) -> Result {
+    ///         if cx.headers().any(|header| header.name == b"trace") {
+    ///             cx.forward();
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # use tidegate::testing::{Harness, Record};
+    /// let run = Harness::<Traced>::new().run([
+    ///     Record::text("a").header("trace", "on"),
+    ///     Record::text("b"),
+    /// ]);
+    /// assert_eq!(run.main().len(), 1);
+    /// ```
+    pub fn headers(&self) -> impl Iterator<Item = Header<'a>> + use<'a, F>
+    where
+        F: ReadsHeaders,
+    {
+        let batch = self.batch;
+        let row = u32::try_from(self.row).expect("a batch has fewer than 2^32 rows");
+        batch.headers.iter().flat_map(move |headers| {
+            let first = headers.owners.partition_point(|&owner| owner < row);
+            let end = headers.owners.partition_point(|&owner| owner <= row);
+            (first..end).map(|index| Header { name: headers.names.get(index), value: headers.values.get(index) })
+        })
+    }
+
+    /// Writes a line to the operator's log, about the current record. Prefer [`crate::info!`] and its
+    /// siblings.
+    pub fn log(&self, level: LogLevel, message: &str) {
+        let row = u32::try_from(self.row).expect("a batch has fewer than 2^32 rows");
+        crate::host::log(level.wire(), Some(row), message);
+    }
+}
+
+/// A header of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// Its name; names may repeat.
+    pub name: &'a [u8],
+    /// Its value, which may be missing.
+    pub value: Option<&'a [u8]>,
+}
+
+/// A function that is given headers; implemented by `#[tidegate::function(headers)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not given headers",
+    note = "write `#[tidegate::function(headers)]`"
+)]
+pub trait ReadsHeaders {}

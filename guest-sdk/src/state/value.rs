@@ -1,0 +1,259 @@
+//! One value per key.
+//!
+//! # Invariants
+//! 1. Per batch the host is asked at most once, at the first read, and told at most once, at the end.
+//! 2. A value is decoded when it is first read, and encoded once, however often it was written.
+//! 3. Nothing is allocated per record once the tables have grown, unless `T` itself allocates.
+
+use crate::Result;
+use crate::bindings::state::Writes;
+use crate::bindings::types::{OptionalColumn, StateDescriptor, StateKind};
+use crate::error::Flaw;
+use crate::function::{Declared, Part};
+use crate::schema::schema_text;
+use crate::state::{State, Storable};
+use crate::host;
+
+/// One value per key.
+///
+/// ```
+/// use tidegate::prelude::*;
+///
+/// /// Lets a record through when its key was last seen as another version.
+/// #[tidegate::function]
+/// struct Changes {
+///     #[state(ttl = "30d")]
+///     last: Value<String>,
+/// }
+///
+/// impl Keyed for Changes {
+///     type In = Utf8;
+///     type Out = Forward;
+///
+///     fn on_record(&mut self, version: &str, cx: &mut Context<Self>) -> Result {
+///         if self.last.get()?.is_none_or(|last| last != version) {
+///             self.last.set(version.to_owned());
+///             cx.forward();
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # use tidegate::testing::{Harness, Record};
+/// let mut changes = Harness::<Changes>::new();
+/// let run = changes.run(["1", "1", "2"].map(|version| Record::text(version).key("k")));
+/// assert_eq!(run.main().len(), 2);
+/// assert_eq!(changes.state("last").value::<String>(b"k"), Some("2".to_owned()));
+/// ```
+pub struct Value<T> {
+    declared: Declared,
+    slot: usize,
+    row: u32,
+    slots: usize,
+    cells: Vec<Cell<T>>,
+    stored: Option<OptionalColumn>,
+    /// Slots written, in the order of their first write.
+    written: Vec<u32>,
+    writes: Writes,
+}
+
+/// The value of one slot.
+struct Cell<T> {
+    value: Option<T>,
+    /// Whether `value` is what holds: read from the host, or written.
+    known: bool,
+    written: bool,
+    /// The row that wrote last.
+    row: u32,
+}
+
+impl<T> Default for Cell<T> {
+    fn default() -> Self {
+        Self { value: None, known: false, written: false, row: 0 }
+    }
+}
+
+impl<T: Storable> Value<T> {
+    /// The value of the current key; `None` where nothing was written, or its time to live has passed.
+    ///
+    /// # Errors
+    /// When what is stored is not a `T`.
+    #[inline]
+    pub fn get(&mut self) -> Result<Option<&T>> {
+        Ok(self.known_cell()?.value.as_ref())
+    }
+
+    /// Sets the value.
+    #[inline]
+    pub fn set(&mut self, value: T) {
+        self.write(Some(value));
+    }
+
+    /// Forgets the value.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.write(None);
+    }
+
+    /// Takes the value out, so that none is left.
+    ///
+    /// # Errors
+    /// When what is stored is not a `T`.
+    pub fn take(&mut self) -> Result<Option<T>> {
+        let taken = self.known_cell()?.value.take();
+        if taken.is_some() {
+            self.mark_written();
+        }
+        Ok(taken)
+    }
+
+    /// Changes the value in place, starting from the default where there is none, and gives it back.
+    ///
+    /// ```
+    /// # use tidegate::prelude::*;
+    /// # #[tidegate::function]
+    /// # struct Counts {
+    /// #     #[state]
+    /// #     count: Value<u64>,
+    /// # }
+    /// # impl Keyed for Counts {
+    /// #     type In = KeyOnly;
+    /// #     type Out = ();
+    /// #     fn on_record(&mut self, _: (), _: &mut Context<Self>) -> Result {
+    /// let count = *self.count.update(|count| *count += 1)?;
+    /// # assert!(count > 0);
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// # use tidegate::testing::{Harness, Record};
+    /// # let mut counts = Harness::<Counts>::new();
+    /// # assert!(counts.run([Record::tombstone().key("k")]).bad_records().is_empty());
+    /// # assert_eq!(counts.state("count").value::<u64>(b"k"), Some(1));
+    /// ```
+    ///
+    /// # Errors
+    /// When what is stored is not a `T`.
+    pub fn update(&mut self, change: impl FnOnce(&mut T)) -> Result<&T>
+    where
+        T: Default,
+    {
+        self.known_cell()?;
+        self.mark_written();
+        let value = self.cell().value.get_or_insert_default();
+        change(value);
+        Ok(value)
+    }
+
+    pub(super) fn write(&mut self, value: Option<T>) {
+        let cell = self.cell();
+        cell.value = value;
+        cell.known = true;
+        self.mark_written();
+    }
+
+    /// Changes the value where there is one, and sets it where there is none.
+    pub(super) fn merge(&mut self, value: T, merge: impl FnOnce(&mut T, T)) -> Result<&T> {
+        self.known_cell()?;
+        self.mark_written();
+        let cell = self.cell();
+        match &mut cell.value {
+            Some(present) => merge(present, value),
+            None => cell.value = Some(value),
+        }
+        Ok(cell.value.as_ref().expect("it was just set"))
+    }
+
+    #[inline]
+    fn mark_written(&mut self) {
+        let row = self.row;
+        let cell = self.cell();
+        cell.row = row;
+        if !cell.written {
+            cell.written = true;
+            let slot = u32::try_from(self.slot).expect("slots come as u32");
+            self.written.push(slot);
+        }
+    }
+
+    /// The cell of the current slot.
+    #[inline]
+    fn cell(&mut self) -> &mut Cell<T> {
+        if self.cells.is_empty() {
+            self.cells.resize_with(self.slots, Cell::default);
+        }
+        self.cells.get_mut(self.slot).expect("the host numbers slots from 0 below the number of keys")
+    }
+
+    /// The cell of the current slot, read from the host if need be.
+    #[inline]
+    fn known_cell(&mut self) -> Result<&mut Cell<T>> {
+        if !self.cell().known {
+            self.read()?;
+        }
+        Ok(self.cell())
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let id = self.declared.id;
+        let stored = self.stored.get_or_insert_with(|| host::load(id)).get(self.slot);
+        let value = match stored.map(T::decode) {
+            None => None,
+            Some(Ok(value)) => Some(value),
+            Some(Err(error)) => return Err(self.declared.unreadable(&error)),
+        };
+        let cell = self.cell();
+        cell.value = value;
+        cell.known = true;
+        Ok(())
+    }
+}
+
+impl<T: Storable> Part for Value<T> {
+    fn begin_batch(&mut self, slots: usize) {
+        self.slots = slots;
+        self.cells.clear();
+        self.stored = None;
+        self.written.clear();
+        self.writes.slots.clear();
+        self.writes.values.clear();
+    }
+
+    #[inline]
+    fn select(&mut self, row: u32, slot: u32) {
+        self.row = row;
+        self.slot = slot as usize;
+    }
+
+    fn finish_batch(&mut self) -> Result<(), Flaw> {
+        if self.written.is_empty() {
+            return Ok(());
+        }
+        for &slot in &self.written {
+            let cell = self.cells.get(slot as usize).expect("a written slot has a cell");
+            self.writes.slots.push(slot);
+            match &cell.value {
+                None => self.writes.values.push_absent(),
+                Some(value) => {
+                    let encoded = value.encode(&mut self.writes.values.items.bytes);
+                    encoded.map_err(|error| Flaw { row: cell.row, error: self.declared.unwritable(&error) })?;
+                    self.writes.values.close_item();
+                }
+            }
+        }
+        host::store(self.declared.id, &self.writes);
+        Ok(())
+    }
+}
+
+impl<T: Storable> State for Value<T> {
+    type Stored = T;
+
+    fn create(declared: Declared) -> Self {
+        let writes = Writes { slots: Vec::new(), entry_keys: None, values: OptionalColumn::new() };
+        Self { declared, slot: 0, row: 0, slots: 0, cells: Vec::new(), stored: None, written: Vec::new(), writes }
+    }
+
+    fn describe(declared: Declared, into: &mut Vec<StateDescriptor>) {
+        into.push(declared.descriptor(StateKind::Value, schema_text::<T>()));
+    }
+}

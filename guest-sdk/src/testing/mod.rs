@@ -1,0 +1,1 @@
+//! Driving a function in a plain test.
