@@ -309,6 +309,16 @@ pub enum SinkCompression {
     Gzip,
 }
 
+impl FileSinkSpec {
+    /// Whether a path names one file, by its ending, rather than a directory.
+    #[must_use]
+    pub fn is_one_file(path: &Path) -> bool {
+        const ENDINGS: [&str; 8] = ["jsonl", "json", "ndjson", "csv", "tsv", "txt", "log", "gz"];
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && !path.as_os_str().as_encoded_bytes().ends_with(b"/")
+    }
+}
+
 impl JobSpec {
     /// The name of the file it was read from.
     #[must_use]

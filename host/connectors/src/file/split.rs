@@ -1,0 +1,452 @@
+//! One file, read from a position to its end: bytes in arenas, records as spans of them.
+//!
+//! # Words
+//! - *position*: bytes of the unpacked stream before a record
+//! - *tail*: the start of a record whose end has not been read; it moves to the front of the next arena
+//!
+//! # Invariants
+//! 1. A byte is read once and copied only as part of a tail.
+//! 2. The arena grows to the longest record allowed, and no further: beyond it the line is *long*, and
+//!    all that is kept of it is its first 64 KiB.
+//! 3. What came before a failure of the medium is handed out before the failure is.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::{fs, io};
+
+use contract::{Polled, Rejected};
+use model::{EventTime, Origins, Position, RecordBatch, SourceId, Span, SplitIndex, Values};
+
+use super::error::Error;
+use super::lines::{Line, Rule, line_ending_at};
+use super::listing::{self, BYTE_ORDER_MARK};
+use super::options::FileSourceOptions;
+use super::unpack::{Stop, Unpacked};
+use crate::arena::ArenaPool;
+
+/// What is kept of a line that is too long to be a record.
+pub(super) const KEPT_BYTES: usize = 64 * 1024;
+
+/// What the lines of a file are.
+#[derive(Clone, Debug)]
+pub(super) struct LineRules {
+    pub(super) rule: Rule,
+    /// Whether empty lines and a byte-order mark are passed over.
+    pub(super) skips_empty: bool,
+    pub(super) has_header: bool,
+    pub(super) max_record_bytes: usize,
+}
+
+/// What was passed over on purpose.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passed {
+    pub(super) empty_lines: u64,
+    pub(super) byte_order_marks: u64,
+    pub(super) header_lines: u64,
+}
+
+impl std::ops::Add for Passed {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            empty_lines: self.empty_lines + other.empty_lines,
+            byte_order_marks: self.byte_order_marks + other.byte_order_marks,
+            header_lines: self.header_lines + other.header_lines,
+        }
+    }
+}
+
+/// The most of a poll.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
+}
+
+/// A line too long to be a record, while its end is looked for.
+struct LongLine {
+    position: u64,
+    kept: Vec<u8>,
+    length_bytes: u64,
+}
+
+/// One open file.
+pub(super) struct FileSplit {
+    name: String,
+    source: SourceId,
+    index: SplitIndex,
+    rules: LineRules,
+    input: Unpacked,
+    opened: fs::Metadata,
+    arena: Arc<Vec<u8>>,
+    /// `arena[start..filled]` has been read and not handed out.
+    start: usize,
+    filled: usize,
+    /// The position of `arena[start]`.
+    position: u64,
+    stop: Option<Stop>,
+    long: Option<LongLine>,
+    /// Before this position a quote that is not closed in its line is never closed: a search for its
+    /// end has failed there, and is not repeated for every line of it.
+    unclosed_until: u64,
+    passed: Passed,
+}
+
+impl FileSplit {
+    /// Opens a file and goes to `position`.
+    pub(super) fn open(
+        options: &FileSourceOptions,
+        rules: LineRules,
+        source: SourceId,
+        index: SplitIndex,
+        name: &str,
+        position: u64,
+    ) -> Result<Self, Error> {
+        let input = listing::open(options, name)?;
+        let opened = input.file().metadata().map_err(|source| Error::Open { path: PathBuf::from(name), source })?;
+        let mut split = Self {
+            name: name.to_owned(),
+            source,
+            index,
+            rules,
+            input,
+            opened,
+            arena: Arc::default(),
+            start: 0,
+            filled: 0,
+            position: 0,
+            stop: None,
+            long: None,
+            unclosed_until: 0,
+            passed: Passed::default(),
+        };
+        if position > 0 {
+            split.go_to(position)?;
+        }
+        Ok(split)
+    }
+
+    pub(super) fn index(&self) -> SplitIndex {
+        self.index
+    }
+
+    /// Where reading resumes after what was handed out.
+    pub(super) fn position(&self) -> Position {
+        Position(self.long.as_ref().map_or(self.position, |long| long.position))
+    }
+
+    pub(super) fn passed(&self) -> Passed {
+        self.passed
+    }
+
+    fn go_to(&mut self, position: u64) -> Result<(), Error> {
+        if self.input.is_plain() {
+            let end = self.opened.len();
+            if position > end {
+                return Err(Error::PositionGone { split: self.name.clone(), position, end });
+            }
+            self.input.seek(position).map_err(|source| self.cannot_read(source, position))?;
+            self.position = position;
+            return Ok(());
+        }
+        let mut scratch = vec![0; 64 * 1024];
+        while self.position < position {
+            let left = usize::try_from(position - self.position).unwrap_or(usize::MAX).min(scratch.len());
+            let (bytes, stop) = self.input.fill(scratch.get_mut(..left).unwrap_or_default());
+            self.position += bytes as u64;
+            match stop {
+                None => {}
+                Some(Stop::End) if self.position == position => self.stop = Some(Stop::End),
+                Some(Stop::End) => {
+                    return Err(Error::PositionGone { split: self.name.clone(), position, end: self.position });
+                }
+                Some(stop) => return Err(self.failure(stop, self.position)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next records; `None` at the end of the file.
+    pub(super) fn poll(&mut self, pool: &mut ArenaPool, most: Most) -> Result<Option<Polled>, Error> {
+        loop {
+            if self.long.is_some() {
+                if let Some(rejected) = self.end_long_line() {
+                    return Ok(Some(Polled::Rejected(rejected)));
+                }
+            } else if let Some(polled) = self.cut(most) {
+                return Ok(Some(polled));
+            }
+            if self.stop.is_none() {
+                self.refill(pool);
+            } else if let Some(polled) = self.cut_rest()? {
+                return Ok(Some(polled));
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn pending(&self) -> &[u8] {
+        self.arena.get(self.start..self.filled).unwrap_or_default()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.start += bytes;
+        self.position += bytes as u64;
+    }
+
+    /// Passes over what stands only at the start of a file. `false` while too little has been read.
+    fn pass_start(&mut self) -> bool {
+        let is_read_out = self.stop.is_some();
+        if self.position == 0 && self.rules.skips_empty {
+            let pending = self.pending();
+            if pending.starts_with(&BYTE_ORDER_MARK) {
+                self.passed.byte_order_marks += 1;
+                self.advance(BYTE_ORDER_MARK.len());
+            } else if pending.len() < BYTE_ORDER_MARK.len() && !is_read_out {
+                return false;
+            }
+        }
+        let header_at = if self.passed.byte_order_marks > 0 { BYTE_ORDER_MARK.len() as u64 } else { 0 };
+        if self.rules.has_header && self.position == header_at && self.passed.header_lines == 0 {
+            // The header was read when the source was made, so a file without its end is all header.
+            match (self.rules.rule.first(self.pending()), is_read_out) {
+                (Some(line), _) => self.advance(line.next),
+                (None, true) => self.advance(self.pending().len()),
+                (None, false) => return false,
+            }
+            self.passed.header_lines += 1;
+        }
+        true
+    }
+
+    /// Records whose end has been read.
+    fn cut(&mut self, most: Most) -> Option<Polled> {
+        if !self.pass_start() {
+            return None;
+        }
+        let mut rows = Rows::new(self);
+        let mut spilled = None;
+        while rows.spans.len() < most.rows {
+            let rest = self.arena.get(rows.at..self.filled).unwrap_or_default();
+            let Some(line) = self.first_line(rest, rows.position(self)) else { break };
+            if line.end > self.rules.max_record_bytes {
+                spilled = Some(line);
+                break;
+            }
+            if line.end == 0 && self.rules.skips_empty {
+                self.passed.empty_lines += 1;
+                rows.at += line.next;
+                continue;
+            }
+            if rows.bytes + line.end > most.bytes && !rows.spans.is_empty() {
+                break;
+            }
+            rows.push(self, line);
+        }
+        let advanced = rows.at - self.start;
+        let batch = rows.into_batch(self);
+        self.advance(advanced);
+        match (batch, spilled) {
+            (Some(batch), _) => Some(Polled::Batch(batch)),
+            (None, Some(line)) => Some(self.reject(line, "record-too-long")),
+            (None, None) => self.reject_unclosed_quote(),
+        }
+    }
+
+    #[inline]
+    fn first_line(&self, rest: &[u8], position: u64) -> Option<Line> {
+        if position < self.unclosed_until {
+            // A record of one line is one under either rule; what is not is left to `reject_unclosed_quote`.
+            let newline = memchr::memchr(b'\n', rest)?;
+            return self.rules.rule.first(rest.get(..=newline)?);
+        }
+        self.rules.rule.first(rest)
+    }
+
+    /// A quote that is not closed within the longest record, or within the file: its line is rejected
+    /// alone, so that one stray quote does not take the rest of the file with it.
+    fn reject_unclosed_quote(&mut self) -> Option<Polled> {
+        if self.rules.rule == Rule::Line {
+            return None;
+        }
+        let pending = self.pending();
+        let newline = memchr::memchr(b'\n', pending)?;
+        let is_known = self.position < self.unclosed_until;
+        let is_too_far = pending.len() > self.rules.max_record_bytes || matches!(self.stop, Some(Stop::End));
+        if !is_known && !is_too_far {
+            return None;
+        }
+        let (line, pending_bytes) = (line_ending_at(pending, newline), pending.len() as u64);
+        if !is_known {
+            self.unclosed_until = self.position + pending_bytes;
+        }
+        Some(self.reject(line, "quote-not-closed"))
+    }
+
+    fn reject(&mut self, line: Line, reason: &'static str) -> Polled {
+        let bytes = self.pending().get(..line.end).unwrap_or_default();
+        let rejected = self.rejected(self.position, reason, bytes.len() as u64, bytes);
+        self.advance(line.next);
+        Polled::Rejected(rejected)
+    }
+
+    fn rejected(&self, position: u64, reason: &'static str, length_bytes: u64, bytes: &[u8]) -> Rejected {
+        let most = self.rules.max_record_bytes;
+        let message = if reason == "quote-not-closed" {
+            format!(
+                "E0311 `{}` at position {position}: a quote opens in this line and is not closed within {most} bytes or the file",
+                self.name
+            )
+        } else {
+            format!(
+                "E0310 `{}` at position {position}: a line of {length_bytes} bytes, expected at most {most} (`max_record`)",
+                self.name
+            )
+        };
+        Rejected {
+            split: self.index,
+            position: Position(position),
+            reason,
+            message,
+            bytes: bytes.get(..KEPT_BYTES).unwrap_or(bytes).to_owned(),
+            length_bytes,
+        }
+    }
+
+    /// Reads on behind the tail. When the tail is longer than a record may be, a long line begins.
+    fn refill(&mut self, pool: &mut ArenaPool) {
+        let tail = self.filled - self.start;
+        // One more than a record may have, because a `\r` at the end is not part of it.
+        if tail > self.rules.max_record_bytes + 1 && self.long.is_none() {
+            let kept = self.pending().get(..KEPT_BYTES.min(tail)).unwrap_or_default().to_owned();
+            self.long = Some(LongLine { position: self.position, kept, length_bytes: 0 });
+            return;
+        }
+        let mut buffer = pool.take((2 * tail).max(pool.arena_bytes()));
+        if let Some(front) = buffer.get_mut(..tail) {
+            front.copy_from_slice(self.pending());
+        }
+        let (bytes, stop) = self.input.fill(buffer.get_mut(tail..).unwrap_or_default());
+        self.start = 0;
+        self.filled = tail + bytes;
+        self.stop = stop;
+        self.arena = pool.lend(buffer);
+    }
+
+    /// Passes over pending bytes up to the end of the long line.
+    fn end_long_line(&mut self) -> Option<Rejected> {
+        let newline = memchr::memchr(b'\n', self.pending());
+        let passed = newline.map_or(self.filled - self.start, |newline| newline + 1);
+        let mut long = self.long.take()?;
+        let room = KEPT_BYTES.saturating_sub(long.kept.len());
+        if long.length_bytes > 0 && room > 0 {
+            long.kept.extend(self.pending().iter().take(room.min(passed)));
+        }
+        self.advance(passed);
+        long.length_bytes += passed as u64;
+        let is_over = newline.is_some() || matches!(self.stop, Some(Stop::End));
+        if !is_over {
+            self.long = Some(long);
+            return None;
+        }
+        let length_bytes = long.length_bytes - u64::from(newline.is_some());
+        Some(self.rejected(long.position, "record-too-long", length_bytes, &long.kept))
+    }
+
+    /// At the end of the stream: the last line, if it has no end of its own; then the failure, if the
+    /// stream ended in one.
+    fn cut_rest(&mut self) -> Result<Option<Polled>, Error> {
+        match self.stop.take() {
+            Some(Stop::End) | None => self.stop = Some(Stop::End),
+            Some(stop) => {
+                let position = self.position + self.pending().len() as u64;
+                let again = "reading has failed before".to_owned();
+                self.stop = Some(Stop::Damaged { damage: again, packed_position: position });
+                return Err(self.failure(stop, position));
+            }
+        }
+        let rest = self.filled - self.start;
+        if rest == 0 {
+            return self.check_unchanged().map(|()| None);
+        }
+        if rest > self.rules.max_record_bytes {
+            return Ok(Some(self.reject(Line { end: rest, next: rest }, "record-too-long")));
+        }
+        let mut rows = Rows::new(self);
+        rows.push(self, Line { end: rest, next: rest });
+        let batch = rows.into_batch(self);
+        self.advance(rest);
+        Ok(batch.map(Polled::Batch))
+    }
+
+    fn check_unchanged(&self) -> Result<(), Error> {
+        let changed = |what| Err(Error::Changed { split: self.name.clone(), what, position: self.position });
+        let now = self.input.file().metadata().map_err(|source| self.cannot_read(source, self.position))?;
+        let (before, after) = (self.opened.len(), now.len());
+        if after < before {
+            return changed(format!("cut from {before} to {after} bytes"));
+        }
+        match fs::metadata(&self.name) {
+            Ok(there) if (there.dev(), there.ino()) != (now.dev(), now.ino()) => {
+                changed("replaced by another file".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn cannot_read(&self, source: io::Error, position: u64) -> Error {
+        Error::Read { split: self.name.clone(), position, source }
+    }
+
+    fn failure(&self, stop: Stop, position: u64) -> Error {
+        match stop {
+            Stop::Io(source) => self.cannot_read(source, position),
+            Stop::Damaged { damage, packed_position } => {
+                Error::Damaged { split: self.name.clone(), damage, packed_position, position }
+            }
+            Stop::End => self.cannot_read(io::ErrorKind::UnexpectedEof.into(), position),
+        }
+    }
+}
+
+/// The rows of a batch as they are found.
+struct Rows {
+    /// Where in the arena the next line starts.
+    at: usize,
+    bytes: usize,
+    spans: Vec<Span>,
+    origins: Origins,
+}
+
+impl Rows {
+    fn new(split: &FileSplit) -> Self {
+        Self { at: split.start, bytes: 0, spans: Vec::new(), origins: Origins::default() }
+    }
+
+    fn position(&self, split: &FileSplit) -> u64 {
+        split.position + (self.at - split.start) as u64
+    }
+
+    #[inline]
+    fn push(&mut self, split: &FileSplit, line: Line) {
+        let to_u32 = |at: usize| u32::try_from(at).expect("an arena is far below 4 GiB");
+        self.spans.push(Span { start: to_u32(self.at), end: to_u32(self.at + line.end) });
+        self.origins.push(split.source, split.index, Position(self.position(split)));
+        self.bytes += line.end;
+        self.at += line.next;
+    }
+
+    fn into_batch(self, split: &FileSplit) -> Option<RecordBatch> {
+        if self.spans.is_empty() {
+            return None;
+        }
+        Some(RecordBatch {
+            timestamps: vec![EventTime::UNKNOWN; self.spans.len()],
+            values: Values::new(Arc::clone(&split.arena), self.spans),
+            origins: self.origins,
+            ..RecordBatch::default()
+        })
+    }
+}

@@ -1,0 +1,123 @@
+use contract::Sink;
+use model::job::SinkCompression;
+use model::{OptionalColumn, Parallelism, RecordBatch, SubtaskIndex, Values};
+
+use super::super::{FileSink, FileSinkOptions};
+use super::*;
+
+fn sink(path: &Path, format: FormatSpec) -> FileSinkOptions {
+    FileSinkOptions { path: path.to_owned(), compression: SinkCompression::None, overwrite: false, format }
+}
+
+fn batch(values: &[Option<&str>]) -> RecordBatch {
+    let mut column = OptionalColumn::default();
+    values.iter().for_each(|value| column.push(value.map(str::as_bytes)));
+    RecordBatch { values: Values::from(column), ..RecordBatch::default() }
+}
+
+/// Writes batches as subtask 0 of `parallelism`, and closes.
+fn write(options: FileSinkOptions, parallelism: u32, batches: &[RecordBatch]) -> Result<(), contract::Error> {
+    let mut writer = FileSink::new(options).open(SubtaskIndex(0), Parallelism(parallelism))?;
+    batches.iter().try_for_each(|batch| writer.write(batch))?;
+    writer.close()
+}
+
+#[test]
+fn records_become_lines_of_a_part_for_each_subtask() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("out/deep");
+    let sink = FileSink::new(sink(&path, FormatSpec::Json));
+    for subtask in 0..2 {
+        let mut writer = sink.open(SubtaskIndex(subtask), Parallelism(2)).expect("opened");
+        writer.write(&batch(&[Some("1"), Some("{\n\"a\":\r\n1}"), None])).expect("written");
+        writer.close().expect("closed");
+    }
+    for name in ["part-00000.jsonl", "part-00001.jsonl"] {
+        assert_eq!(std::fs::read_to_string(path.join(name)).expect("a part"), "1\n{ \"a\":  1}\nnull\n");
+    }
+}
+
+#[test]
+fn a_tombstone_is_an_empty_line_where_there_is_no_word_for_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("out.txt");
+    write(sink(&path, FormatSpec::Raw), 1, &[batch(&[None, Some("a")])]).expect("written");
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "\na\n");
+}
+
+#[test]
+fn a_raw_value_with_a_line_break_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let refused = write(sink(directory.path(), FormatSpec::Raw), 1, &[batch(&[Some("a"), Some("b\nc")])]);
+    let refused = refused.expect_err("two lines");
+    assert_eq!(refused.code(), Some("E0323"));
+    assert!(refused.to_string().ends_with("`b\\nc`"), "{refused}");
+}
+
+#[test]
+fn what_is_there_already_is_kept_unless_the_options_say_otherwise() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    std::fs::write(path.join("part-00000.jsonl"), "old\n").expect("a file");
+    let refused = write(sink(path, FormatSpec::Json), 1, &[]).expect_err("it is there");
+    assert_eq!(refused.code(), Some("E0320"));
+    let overwriting = FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) };
+    write(overwriting, 1, &[batch(&[Some("1")])]).expect("written");
+    assert_eq!(std::fs::read_to_string(path.join("part-00000.jsonl")).expect("a part"), "1\n");
+}
+
+#[test]
+fn parts_of_more_subtasks_than_now_do_not_stay_beside_ours() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    std::fs::write(path.join("part-00003.jsonl"), "old\n").expect("a file");
+    std::fs::write(path.join("notes.txt"), "mine\n").expect("a file");
+    let refused = write(sink(path, FormatSpec::Json), 1, &[]).expect_err("it is there");
+    assert!(refused.to_string().contains("part-00003.jsonl"), "{refused}");
+    write(FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) }, 1, &[]).expect("written");
+    assert!(!path.join("part-00003.jsonl").exists() && path.join("notes.txt").exists());
+}
+
+#[test]
+fn a_path_with_a_files_ending_is_one_file_for_one_subtask() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("out.jsonl");
+    let refused = write(sink(&path, FormatSpec::Json), 2, &[]).expect_err("two writers");
+    assert_eq!(refused.code(), Some("E0321"));
+    write(sink(&path, FormatSpec::Json), 1, &[batch(&[Some("1")])]).expect("written");
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "1\n");
+}
+
+#[test]
+fn a_packed_file_is_whole_after_every_flush_and_read_back_as_it_was() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = FileSinkOptions { compression: SinkCompression::Gzip, ..sink(directory.path(), FormatSpec::Json) };
+    let mut writer = FileSink::new(options).open(SubtaskIndex(0), Parallelism(1)).expect("opened");
+    writer.write(&batch(&[Some("1"), Some("2")])).expect("written");
+    writer.flush().expect("flushed");
+    writer.write(&batch(&[Some("3")])).expect("written");
+    // What was not flushed is lost, and nothing else.
+    drop(writer);
+    assert_eq!(read(super::options(directory.path(), FormatSpec::Json)).texts(), ["1", "2"]);
+}
+
+#[test]
+fn a_dropped_writer_leaves_whole_records() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut writer =
+        FileSink::new(sink(directory.path(), FormatSpec::Json)).open(SubtaskIndex(0), Parallelism(1)).expect("opened");
+    let values: Vec<String> = (0..100_000).map(|n| format!("{{\"n\":{n}}}")).collect();
+    let values: Vec<Option<&str>> = values.iter().map(|value| Some(value.as_str())).collect();
+    writer.write(&batch(&values)).expect("written");
+    drop(writer);
+    let text = std::fs::read_to_string(directory.path().join("part-00000.jsonl")).expect("a part");
+    assert!(text.ends_with("}\n") && text.len() > 256 * 1024);
+}
+
+#[test]
+fn a_target_that_refuses_is_an_error_with_its_name() {
+    let full = FileSinkOptions { overwrite: true, ..sink(Path::new("/dev/full"), FormatSpec::Json) };
+    let refused = write(full, 1, &[batch(&[Some("1")])]).expect_err("not a directory");
+    assert_eq!(refused.code(), Some("E0301"));
+    assert!(refused.to_string().contains("/dev/full"), "{refused}");
+}
