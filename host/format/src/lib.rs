@@ -7,7 +7,8 @@
 //! # Invariants
 //! 1. Every column has one cell per row, whatever is wrong with the row.
 //! 2. A JSON value is accepted exactly when `serde_json` accepts it, and cells have the same values.
-//! 3. Nothing is rounded, cut short or replaced silently: what cannot be held exactly is a fault.
+//! 3. Integers, keys and texts are exact or a fault, never rounded, cut short or replaced. Floats are those
+//!    `serde_json` reads; times are rounded down to milliseconds.
 //! 4. Nothing allocates per record, except to describe a fault.
 //!
 //! # Absent on purpose

@@ -50,7 +50,8 @@ pub enum CutKind {
 /// How a time is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeUnit {
-    /// Seconds since 1970: a whole number, or a decimal fraction without exponent, cut below the millisecond.
+    /// Seconds since 1970: a whole number, or a decimal fraction without exponent, rounded down to
+    /// milliseconds.
     S,
     /// Milliseconds since 1970, a whole number.
     Ms,
@@ -58,7 +59,8 @@ pub enum TimeUnit {
     Us,
     /// Nanoseconds since 1970, a whole number, rounded down to milliseconds.
     Ns,
-    /// Text like `2026-04-14T09:30:00.125Z` or with an offset like `+02:00`; cut below the millisecond.
+    /// Text like `2026-04-14T09:30:00.125Z` or with an offset like `+02:00`; rounded down to
+    /// milliseconds.
     Rfc3339,
 }
 

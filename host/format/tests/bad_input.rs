@@ -3,8 +3,10 @@
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::Arc;
+
 use format::{CsvFormat, Cut, CutKind, Decoder, FaultKind, Format, TimeUnit};
-use model::{Cells, Column, FieldKind, OptionalColumn, Values};
+use model::{Cells, Column, FieldKind, OptionalColumn, Span, Values};
 
 fn cut(path: &str, kind: CutKind, required: bool) -> Cut {
     Cut { path: path.to_owned(), kind, required }
@@ -217,6 +219,30 @@ fn a_tombstone_is_at_fault_only_where_something_is_required() {
         let decoded = Decoder::new(&Format::Json, &cuts).unwrap().decode(&values);
         assert_eq!(decoded.faults.len(), faults);
         assert!(!decoded.columns[0].is_present(0) && decoded.columns[0].is_present(1));
+    }
+}
+
+#[test]
+fn a_character_cut_in_two_is_no_text_on_either_side() {
+    let arena = "{\"n\":1}é{\"n\":2}".as_bytes().to_vec();
+    let spans = [(0, 7), (0, 8), (8, 16), (9, 16)].map(|(start, end)| Span { start, end });
+    let values = Values::new(Arc::new(arena), spans.to_vec());
+    let cuts = [field("/n", FieldKind::Integer)];
+    let decoded = Decoder::new(&Format::Json, &cuts).unwrap().decode(&values);
+    let faults: Vec<_> = decoded.faults.iter().map(|fault| (fault.row, fault.kind)).collect();
+    assert_eq!(faults, [(1, FaultKind::InvalidUtf8), (2, FaultKind::InvalidUtf8)]);
+}
+
+#[test]
+fn bytes_between_values_are_nobodys_business() {
+    let mut arena = b"{\"n\":1}".to_vec();
+    arena.extend_from_slice(&[0xff; 100]);
+    arena.extend_from_slice(b"{\"n\":2}");
+    let spans = [(0, 7), (107, 114)].map(|(start, end)| Span { start, end });
+    for spans in [spans.to_vec(), spans.repeat(50)] {
+        let values = Values::new(Arc::new(arena.clone()), spans);
+        let decoded = Decoder::new(&Format::Json, &[field("/n", FieldKind::Integer)]).unwrap().decode(&values);
+        assert_eq!(decoded.faults, []);
     }
 }
 

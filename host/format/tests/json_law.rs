@@ -221,6 +221,13 @@ proptest! {
     }
 
     #[test]
+    fn members_are_found_in_any_order(orders in vec(Just(MEMBERS.to_vec()).prop_shuffle(), 1..30), lengths in vec(0usize..9, 30)) {
+        let document = |(order, length): (&Vec<&str>, &usize)| format!("{{{}}}", order[*length..].join(","));
+        let documents: Vec<String> = orders.iter().zip(&lengths).map(document).collect();
+        oracle::compare(&documents.iter().map(String::as_bytes).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn depth_is_limited_where_serde_json_limits_it(depth in 124usize..132, kinds in any::<u128>(), lead in 0usize..5) {
         oracle::compare(&[nested(depth, kinds, lead).as_bytes()]);
     }
@@ -269,6 +276,30 @@ fn nested(depth: usize, kinds: u128, lead: usize) -> String {
     document.push('1');
     document.extend((0..depth).rev().map(|level| if object(level) { '}' } else { ']' }));
     document
+}
+
+/// Members whose order says nothing; some have names that differ late, or are too long to be guessed.
+const MEMBERS: [&str; 10] = [
+    r#""a":{"b":1,"0":2}"#,
+    r#""b":[0,{"a":"x"}]"#,
+    r#""a/b~":1.5"#,
+    r#""é":"text""#,
+    r#"   "":null"#,
+    r#""a name of 20 bytes 1":1"#,
+    r#""a name of 20 bytes 2":2"#,
+    r#""a name that is too long to be guessed":3"#,
+    r#""\u0062":[1,{"a":true}]"#,
+    r#""zz" : [[]]"#,
+];
+
+#[test]
+fn more_members_than_can_be_guessed_are_all_read() {
+    let many = |first: usize| {
+        let members: Vec<String> = (first..first + 100).map(|number| format!("\"name{number}\":{number}")).collect();
+        format!("{{{},\"a\":{{{},\"b\":7}},\"b\":true}}", members.join(","), members.join(" , "))
+    };
+    let documents = [many(0), many(50), many(1000), MEMBERS.join(","), many(0), r#"{"a":{"b":8}}"#.to_owned()];
+    oracle::compare(&documents.iter().map(String::as_bytes).collect::<Vec<_>>());
 }
 
 /// How many cases to try of each law.
