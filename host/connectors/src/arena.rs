@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// How many arenas are kept in sight: what a few queues hold; more in flight are made anew.
 const MOST_KEPT: usize = 8;
 
-/// Arenas of one size.
+/// Arenas of one size. A pool is asked for buffers in one way only: whole ones, or empty ones.
 #[derive(Debug)]
 pub(crate) struct ArenaPool {
     arena_bytes: usize,
@@ -30,15 +30,25 @@ impl ArenaPool {
         if least_bytes > self.arena_bytes {
             return vec![0; least_bytes];
         }
-        let free = self.lent.iter().position(|arena| Arc::strong_count(arena) == 1);
-        let reused = free.and_then(|at| self.lent.remove(at)).and_then(|arena| Arc::try_unwrap(arena).ok());
-        reused.unwrap_or_else(|| vec![0; self.arena_bytes])
+        self.reuse().unwrap_or_else(|| vec![0; self.arena_bytes])
     }
 
-    /// Shares a buffer with batches, and remembers it.
+    /// An empty buffer to append to.
+    pub(crate) fn take_empty(&mut self) -> Vec<u8> {
+        let mut buffer = self.reuse().unwrap_or_else(|| Vec::with_capacity(self.arena_bytes));
+        buffer.clear();
+        buffer
+    }
+
+    fn reuse(&mut self) -> Option<Vec<u8>> {
+        let free = self.lent.iter().position(|arena| Arc::strong_count(arena) == 1)?;
+        self.lent.remove(free).and_then(|arena| Arc::try_unwrap(arena).ok())
+    }
+
+    /// Shares a buffer with batches, and remembers it unless it has grown.
     pub(crate) fn lend(&mut self, buffer: Vec<u8>) -> Arc<Vec<u8>> {
         let arena = Arc::new(buffer);
-        if arena.len() == self.arena_bytes {
+        if arena.capacity() <= 2 * self.arena_bytes {
             if self.lent.len() == MOST_KEPT {
                 self.lent.pop_front();
             }

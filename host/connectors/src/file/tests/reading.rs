@@ -155,3 +155,28 @@ fn arenas_are_used_again_but_never_under_a_batch_that_lives() {
         assert_eq!(values, all[end - values.len()..end]);
     }
 }
+
+#[test]
+fn a_file_source_keeps_the_promises_of_a_source() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    let long = [b"3\n".to_vec(), b"x".repeat(600), b"\n\n4\r\n5".to_vec()].concat();
+    std::fs::write(path.join("a"), json_lines(300)).expect("a file");
+    std::fs::write(path.join("b"), long).expect("a file");
+    std::fs::write(path.join("c"), gzip(&json_lines(200))).expect("a file");
+    std::fs::write(path.join("d"), b"").expect("a file");
+    std::fs::write(path.join("e"), zstd(b"\xef\xbb\xbf1\n2\n")).expect("a file");
+    for format in [FormatSpec::Json, FormatSpec::Raw, headless(&["a"])] {
+        let options = FileSourceOptions { max_record_bytes: 500, ..options(path, format) };
+        contract::compliance::source::check(&|| Box::new(FileSource::new(options.clone()).expect("files")));
+    }
+}
+
+#[test]
+fn a_file_source_with_header_lines_keeps_the_promises_of_a_source() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    std::fs::write(path.join("a"), b"\xef\xbb\xbfid,text\n1,\"a\nb\"\n\n2,c\n").expect("a file");
+    std::fs::write(path.join("b"), b"id,text\r\n3,\"open\r\n4,d\r\n").expect("a file");
+    contract::compliance::source::check(&|| Box::new(FileSource::new(options(path, csv())).expect("files")));
+}

@@ -121,3 +121,18 @@ fn a_target_that_refuses_is_an_error_with_its_name() {
     assert_eq!(refused.code(), Some("E0301"));
     assert!(refused.to_string().contains("/dev/full"), "{refused}");
 }
+
+#[test]
+fn a_file_sink_keeps_the_promises_of_a_sink() {
+    for compression in [SinkCompression::None, SinkCompression::Gzip] {
+        contract::compliance::sink::check(&|| {
+            let directory = tempfile::tempdir().expect("a directory");
+            let options = FileSinkOptions { compression, ..sink(directory.path(), FormatSpec::Json) };
+            let target = move || {
+                let seen = read(super::options(directory.path(), FormatSpec::Json));
+                seen.records.into_iter().map(|(_, _, value)| value).collect()
+            };
+            contract::compliance::sink::Trial { sink: Box::new(FileSink::new(options)), target: Box::new(target) }
+        });
+    }
+}
