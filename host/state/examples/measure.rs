@@ -1,8 +1,8 @@
 //! Measures the state log against a hash map, on a dedup: look up a batch of keys, write the new ones.
 //!
 //! ```text
-//! cargo run --release -p state --example measure -- 10000000            # both, 20 % repeats
-//! cargo run --release -p state --example measure -- 10000000 log        # one of: map, log
+//! cargo run --release -p state --example measure -- 10000000            # all, 20 % repeats
+//! cargo run --release -p state --example measure -- 10000000 log        # one of: map, log, small
 //! ```
 //! The keys are 36 bytes, a fifth repeat one of the last 100 000. Making a key and its hash costs time
 //! of its own, which is measured alone and taken off. Run each on an idle machine, and more than once.
@@ -153,7 +153,9 @@ fn log(records: u64, baseline: f64) {
     println!("             {:6.1} resident bytes per entry", (resident() - before) / unique as f64);
     println!("             {:6.1} of them index", stats.index_bytes as f64 / unique as f64);
 
-    let (nanos, delta) = timed(1, 0.0, || table.mark());
+    let start = Instant::now();
+    let delta = table.mark();
+    let nanos = start.elapsed().as_secs_f64() * 1e9;
     let bytes: usize = delta.iter().map(|segment| segment.len()).sum();
     println!("mark         {:6.2} ms for {} segments, {:.0} MB", nanos / 1e6, delta.len(), bytes as f64 / 1e6);
     drop(table);
@@ -162,16 +164,55 @@ fn log(records: u64, baseline: f64) {
     println!("restore      {:6.2} s for {restored} entries, {:.0} MB/s", nanos / 1e9, bytes as f64 / nanos * 1e3);
 }
 
+/// Reads and overwrites a table that fits the caches, over and over.
+fn small(records: u64) {
+    const KEYS: u64 = 15_000;
+    let slots: Vec<Arc<SlotKeys>> = batches(KEYS).collect();
+    let mut table = StateLog::new(scope(), Options::default());
+    let (mut loaded, mut written) = (OptionalColumn::default(), 0.0);
+    let writes: Vec<StateWrites> = slots
+        .iter()
+        .map(|slots| {
+            let all: Vec<SlotIndex> = (0..slots.keys.len() as u32).map(SlotIndex).collect();
+            let values: Column = all.iter().map(|_| [1]).collect();
+            StateWrites { state: StateId(0), slots: all, entry_keys: None, values: values.into() }
+        })
+        .collect();
+    let rounds = records.div_ceil(KEYS);
+    for (slots, writes) in slots.iter().zip(&writes) {
+        table.apply(slots, std::slice::from_ref(writes), HostTime(1)).expect("the write fits");
+    }
+    let (nanos, ()) = timed(rounds * KEYS, 0.0, || {
+        for slots in (0..rounds).flat_map(|_| &slots) {
+            loaded.clear();
+            table.load(StateId(0), slots, &mut loaded).expect("the state is declared");
+        }
+    });
+    for _ in 0..rounds {
+        let (nanos, ()) = timed(KEYS, 0.0, || {
+            for (slots, writes) in slots.iter().zip(&writes) {
+                table.apply(slots, std::slice::from_ref(writes), HostTime(1)).expect("the write fits");
+            }
+        });
+        written += nanos;
+    }
+    println!("in cache     {nanos:6.0} ns per key read, {:6.0} ns per key overwritten", written / rounds as f64);
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let records = arguments.next().and_then(|records| records.parse().ok()).unwrap_or(1_000_000);
     let which = arguments.next();
     let (baseline, keys) = timed(records, 0.0, || batches(records).map(|slots| slots.keys.len()).sum::<usize>());
     println!("{keys} records of {KEY_LEN}-byte keys, batches of {BATCH}; making and hashing a key: {baseline:.0} ns");
-    if which.as_deref() != Some("log") {
+    let asked = |part: &str| which.as_deref().is_none_or(|which| which == part);
+    if asked("map") {
         map(records, baseline);
     }
-    if which.as_deref() != Some("map") {
+    if asked("log") {
         log(records, baseline);
+    }
+    if asked("small") {
+        small(records);
     }
 }

@@ -217,7 +217,10 @@ pub(crate) fn is_called(bytes: &[u8], at: usize, name: &EntryName<'_>) -> bool {
         return false;
     }
     let key_end = at + SHORT_HEAD + name.key.len();
-    bytes[at + SHORT_HEAD..key_end] == *name.key && bytes[key_end..key_end + wanted.len()] == *wanted
+    // Empty slices are not compared: a vector comparison under an empty mask of an address that is not
+    // mapped, as that of an empty slice, costs some processors 70 ns.
+    bytes[at + SHORT_HEAD..key_end] == *name.key
+        && (wanted.is_empty() || bytes[key_end..key_end + wanted.len()] == *wanted)
 }
 
 #[cold]

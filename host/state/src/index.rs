@@ -126,7 +126,7 @@ impl Index {
     pub(crate) fn insert_at(&mut self, mut gap: usize, wanted: u32, reference: u64) {
         debug_assert!(reference != 0 && reference <= REFERENCE_MASK, "a reference has 36 bits and is not 0");
         if (u64::from(self.len) + 1) * 5 > u64::from(self.homes) * 4 {
-            self.resize(self.homes + self.homes / 5 + 8);
+            self.grow();
             gap = self.find_or_gap(wanted, |_| false).unwrap_or_else(|gap| gap);
         }
         let mut carried = u64::from(wanted) << REFERENCE_BITS | reference;
@@ -151,24 +151,52 @@ impl Index {
         self.slots[end - 1] = 0;
         self.len -= 1;
         if self.homes > 64 && u64::from(self.len) * 5 < u64::from(self.homes) * 2 {
-            self.resize(self.len + self.len / 2);
+            self.shrink();
         }
     }
 
-    /// Moves every slot to a table with another number of homes, in order.
+    /// Spreads the slots over more homes, where they are: a second table would cost the pages of both.
     #[cold]
-    fn resize(&mut self, homes: u32) {
+    fn grow(&mut self) {
+        let homes = self.homes + self.homes / 5 + 8;
+        // No slot lies further past the last home than before, since homes move apart.
+        let overhang = (self.slots.len() - self.homes as usize).max(SPARE_SLOTS);
+        let old_end = self.slots.len();
+        self.slots.reserve_exact(homes as usize + overhang - old_end);
+        self.slots.resize(homes as usize + overhang, 0);
+        // First all to the end, in order; what they leave is empty.
+        let mut start = self.slots.len();
+        for position in (0..old_end).rev() {
+            let slot = std::mem::take(&mut self.slots[position]);
+            // An empty slot is overwritten by the next: no branch to be guessed wrong.
+            self.slots[start - 1] = slot;
+            start -= usize::from(slot != 0);
+        }
+        // Then each to its home or behind the one before; it never passes those still waiting.
+        let mut next = 0;
+        for position in start..self.slots.len() {
+            let slot = std::mem::take(&mut self.slots[position]);
+            let place = home(tag(slot), homes).max(next);
+            self.slots[place] = slot;
+            next = place + 1;
+        }
+        self.homes = homes;
+    }
+
+    /// Moves the slots to a table with fewer homes, in order.
+    #[cold]
+    fn shrink(&mut self) {
+        let homes = self.len + self.len / 2;
         let mut slots = vec![0; homes as usize + SPARE_SLOTS];
         let mut next = 0;
-        for &slot in &self.slots {
-            // An empty slot goes, as zeros, where the next one will: no branch to be guessed wrong.
+        for &slot in self.slots.iter().filter(|&&slot| slot != 0) {
             let position = home(tag(slot), homes).max(next);
             if position == slots.len() {
                 slots.reserve_exact(SPARE_SLOTS);
                 slots.push(0);
             }
             slots[position] = slot;
-            next = position + usize::from(slot != 0);
+            next = position + 1;
         }
         self.slots = slots;
         self.homes = homes;

@@ -129,18 +129,17 @@ impl StateLog {
             take_mapped(group, log, directories, read, &name, place);
         } else {
             let values = &mut group.values;
-            let old = values.find(tag, |old| log.is_called(Place(old), &name));
-            let old = old.map(|position| (position, Place(values.reference(position))));
+            let old = values.find_or_gap(tag, |old| log.is_called(Place(old), &name));
             match (old, head.is_tombstone()) {
-                (None, true) => {}
-                (None, false) => values.insert(tag, place.0),
-                (Some((position, old)), false) => {
+                (Err(_), true) => {}
+                (Err(gap), false) => values.insert_at(gap, tag, place.0),
+                (Ok(position), false) => {
+                    log.kill(Place(values.reference(position)));
                     values.set(position, place.0);
-                    log.kill(old);
                 }
-                (Some((position, old)), true) => {
+                (Ok(position), true) => {
+                    log.kill(Place(values.reference(position)));
                     values.remove(position);
-                    log.kill(old);
                 }
             }
         }
@@ -163,20 +162,21 @@ fn take_mapped(
 ) {
     let Group { entries, heads, .. } = group;
     let (head, tag) = (&read.head, read.found.tag);
-    let old = entries.find(tag, |cell| log.is_called(directories.cells.place(cell as u32), name));
-    let old = old.map(|position| (position, entries.reference(position) as u32));
+    let old = entries.find_or_gap(tag, |cell| log.is_called(directories.cells.place(cell as u32), name));
     let head_tag = tag_of_key(head.hash, head.state);
     match (old, head.is_tombstone()) {
-        (None, true) => {}
-        (None, false) => {
+        (Err(_), true) => {}
+        (Err(gap), false) => {
             let cell = directories.add(log, heads, head_tag, name, place);
-            entries.insert(tag, u64::from(cell));
+            entries.insert_at(gap, tag, u64::from(cell));
         }
-        (Some((_, cell)), false) => {
+        (Ok(position), false) => {
+            let cell = entries.reference(position) as u32;
             log.kill(directories.cells.place(cell));
             directories.cells.set(cell, place);
         }
-        (Some((position, cell)), true) => {
+        (Ok(position), true) => {
+            let cell = entries.reference(position) as u32;
             entries.remove(position);
             let old = directories.cells.place(cell);
             directories.remove(log, heads, head_tag, name, cell);
