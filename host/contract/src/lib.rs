@@ -9,6 +9,7 @@
 //! # Absent on purpose
 //! No implementation but the doubles: rooms that implement a seam do not know each other.
 
+mod checkpoint;
 mod clock;
 pub mod compliance;
 pub mod doubles;
@@ -18,6 +19,7 @@ mod sink;
 mod source;
 mod state;
 
+pub use checkpoint::{CheckpointStore, Creation, Nonce, ObjectNumber, StoredObject};
 pub use clock::Clock;
 pub use error::Error;
 pub use function::{

@@ -1,5 +1,6 @@
 //! Compliance suites: every implementation of a seam runs them.
 
+pub mod checkpoint;
 pub mod clock;
 pub mod function;
 pub mod sink;

@@ -1,11 +1,13 @@
 //! In-memory doubles of the seams.
 
+mod checkpoint;
 mod clock;
 mod function;
 mod sink;
 mod source;
 mod state;
 
+pub use checkpoint::MemoryCheckpoints;
 pub use clock::ManualClock;
 pub use function::{ClosureFactory, port, probe};
 pub use sink::{MemorySink, WrittenRecord};

@@ -1,0 +1,71 @@
+//! The log that decides which epochs exist.
+
+use std::fmt;
+
+use crate::Error;
+
+/// The place of an object in the log, from 0. Numbers may have gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectNumber(pub u64);
+
+impl fmt::Display for ObjectNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Who wrote an object: a number that nobody else draws, chosen once per attempt to create it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Nonce(pub u128);
+
+/// How an attempt to create an object ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Creation {
+    /// The object is there and it is ours, now or since an earlier attempt with the same nonce.
+    Created,
+    /// Someone else's object is there. Ours is not, and never will be under this number.
+    Taken,
+}
+
+/// An object of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredObject {
+    /// Who wrote it.
+    pub nonce: Nonce,
+    /// What was written.
+    pub body: Vec<u8>,
+}
+
+/// Numbered objects that are created once and never change.
+///
+/// This is the one thing that has to be linearizable: of several that create the same number, one is
+/// told [`Creation::Created`].
+///
+/// # Promises
+/// 1. After [`Creation::Created`] the object is durable, and every later read, by anyone, returns it whole.
+/// 2. A number is created at most once. Creating it again with the same nonce and body is no second
+///    creation: the answer is [`Creation::Created`], so a caller that lost the answer may ask again.
+/// 3. A read returns a whole object or none; a damaged one is an error, never a shorter body.
+/// 4. An error means that the outcome is unknown unless its [`Error::retry`] says otherwise.
+///
+/// Calls may block for as long as the medium takes; data threads never make them.
+pub trait CheckpointStore: Send + Sync {
+    /// Creates object `number` unless it exists.
+    ///
+    /// # Errors
+    /// When the medium does not answer, or the same nonce was used with another body.
+    fn create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error>;
+
+    /// The numbers there are, rising.
+    ///
+    /// # Errors
+    /// When the medium does not answer.
+    fn list(&self) -> Result<Vec<ObjectNumber>, Error>;
+
+    /// The object `number`; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the medium does not answer, or the object is damaged or of a newer format.
+    fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, Error>;
+}
