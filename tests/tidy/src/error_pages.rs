@@ -46,7 +46,7 @@ pub fn check<'a>(sources: impl Iterator<Item = &'a File>, pages: impl Iterator<I
             violations.push(format!("{}: no source of the host has the code {name}", page.path));
         }
         let title = page.text.lines().next().unwrap_or_default();
-        if !title.strip_prefix(&format!("# {name} ")).is_some_and(|rest| !rest.trim().is_empty()) {
+        if title.strip_prefix(&format!("# {name} ")).is_none_or(|rest| rest.trim().is_empty()) {
             violations.push(format!("{}: expected the first line `# {name} title`, found `{title}`", page.path));
         }
         let found: Vec<&str> = page.text.lines().filter(|line| line.starts_with("## ")).map(str::trim_end).collect();
