@@ -167,7 +167,7 @@ impl Bad<'_> {
 impl Responsible {
     /// Deals with a bad record as the operator's `on_error` says.
     pub(crate) fn deal(&self, bad: Bad<'_>, wrong: &Wrong, context: &mut Context) -> Flow {
-        self.metrics.count_fault(wrong.kind);
+        self.metrics.count_faults(wrong.kind, 1);
         let origin = bad.origin();
         match fate(self.policy, context.dead_letters.is_some()) {
             Fate::Skip => {

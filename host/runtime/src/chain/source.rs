@@ -1,5 +1,6 @@
 //! The head of a chain that reads.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use contract::{Polled, SourceReader};
@@ -11,7 +12,10 @@ use super::lane::Lane;
 use crate::batches::rows_without;
 
 /// The name under which empty lines are counted.
-const EMPTY_LINE: &str = "empty-line";
+const EMPTY_LINES: &str = "empty-lines";
+
+/// The reader's own counters are looked at once in so many polls: they are for people.
+const POLLS_PER_LOOK: u32 = 32;
 
 /// The longest wait of an idle source before it looks again, whatever it asked for: bounds how late a
 /// source that was wrong about its rest notices.
@@ -25,6 +29,9 @@ pub(crate) struct SourceHead {
     /// Whether empty values are none: so for formats in which no record is empty.
     skips_empty: bool,
     lane: Lane,
+    /// What the reader has passed over so far, by name.
+    passed_over: BTreeMap<&'static str, u64>,
+    polls_until_look: u32,
 }
 
 /// What a poll came to.
@@ -46,11 +53,24 @@ impl SourceHead {
         format: &Format,
         lane: Lane,
     ) -> Self {
-        Self { responsible, id, reader, skips_empty: *format != Format::Raw, lane }
+        Self {
+            responsible,
+            id,
+            reader,
+            skips_empty: *format != Format::Raw,
+            lane,
+            passed_over: BTreeMap::new(),
+            polls_until_look: 0,
+        }
     }
 
     /// Reads once and sends on what came.
     pub(crate) fn poll(&mut self, context: &mut Context) -> Flow<Progress> {
+        if self.polls_until_look == 0 {
+            self.count_passed_over();
+            self.polls_until_look = POLLS_PER_LOOK;
+        }
+        self.polls_until_look -= 1;
         let polled = self.reader.poll(context.limits.max_rows, context.limits.max_bytes);
         match polled.map_err(|error| self.responsible.seam(&error))? {
             Polled::Batch(batch) => {
@@ -76,8 +96,21 @@ impl SourceHead {
 
     /// Says where reading ended, and that nothing follows.
     pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
+        self.count_passed_over();
         context.registry.note_positions(self.id, self.reader.positions());
         self.lane.close(context)
+    }
+
+    /// Takes over what the reader passed over on purpose since the last look.
+    fn count_passed_over(&mut self) {
+        for (name, count) in self.reader.counters() {
+            let known = self.passed_over.entry(name).or_default();
+            let new = count.saturating_sub(*known);
+            *known += new;
+            self.responsible.metrics.count_faults(name, new);
+            self.responsible.metrics.skipped.add(new);
+            self.responsible.metrics.records_in.add(new);
+        }
     }
 
     fn send(&mut self, mut batch: RecordBatch, context: &mut Context) -> Flow {
@@ -103,9 +136,7 @@ impl SourceHead {
         }
         let is_empty = |span: &model::Span| span.is_empty() && *span != model::Span::ABSENT;
         let empty: Vec<u32> = (0u32..).zip(spans).filter(|(_, span)| is_empty(span)).map(|(row, _)| row).collect();
-        for _ in &empty {
-            self.responsible.metrics.count_fault(EMPTY_LINE);
-        }
+        self.responsible.metrics.count_faults(EMPTY_LINES, empty.len() as u64);
         self.responsible.metrics.skipped.add_len(empty.len());
         batch.select(&rows_without(batch.len(), &empty))
     }

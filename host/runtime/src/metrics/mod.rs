@@ -88,9 +88,11 @@ impl SubtaskMetrics {
         Self { outputs: outputs.collect(), custom: custom.collect(), ..Self::default() }
     }
 
-    pub(crate) fn count_fault(&self, reason: &'static str) {
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        *faults.entry(reason).or_default() += 1;
+    pub(crate) fn count_faults(&self, reason: &'static str, records: u64) {
+        if records > 0 {
+            let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+            *faults.entry(reason).or_default() += records;
+        }
     }
 
     pub(crate) fn count_output(&self, output: usize, records: usize) {
