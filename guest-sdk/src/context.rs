@@ -48,11 +48,8 @@ impl<'a, F: Function> Context<'a, F> {
 
     /// Sends a new record to the main output with what the [`Envelope`] says, which has an example.
     #[inline]
-    pub fn emit_in<K>(
-        &mut self,
-        envelope: Envelope<'_>,
-        record: &<<F as Operator<K>>::Out as Emitting>::Record<'_>,
-    ) where
+    pub fn emit_in<K>(&mut self, envelope: Envelope<'_>, record: &<<F as Operator<K>>::Out as Emitting>::Record<'_>)
+    where
         F: Operator<K, Out: Emitting>,
     {
         self.main.emit::<<F as Operator<K>>::Out>(envelope, record);

@@ -7,10 +7,7 @@ use crate::{Context, Error, Input, OutputKind, Result, Task, Timestamp, ValueInp
 /// A function over records that are partitioned by key, with state per key.
 ///
 /// Records of one key arrive in order, in one place. The [crate page](crate) has an example.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a keyed function",
-    note = "write `impl Keyed for {Self}`"
-)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a keyed function", note = "write `impl Keyed for {Self}`")]
 pub trait Keyed: Function {
     /// How records are received; see [`input`](crate::input).
     type In: Input;
@@ -280,11 +277,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    pub(crate) fn descriptor(
-        &self,
-        kind: crate::bindings::types::StateKind,
-        schema: String,
-    ) -> StateDescriptor {
+    pub(crate) fn descriptor(&self, kind: crate::bindings::types::StateKind, schema: String) -> StateDescriptor {
         StateDescriptor { id: self.id, name: self.name.to_owned(), kind, schema, version: self.version, ttl: self.ttl }
     }
 

@@ -283,9 +283,8 @@ impl ValueInput for Utf8 {
     #[inline]
     fn parse(value: Option<&[u8]>) -> Result<&str> {
         let value = value.ok_or_else(|| tombstone("Utf8"))?;
-        std::str::from_utf8(value).map_err(|error| {
-            Error::new(format!("the value is not UTF-8: byte {} is wrong", error.valid_up_to()))
-        })
+        std::str::from_utf8(value)
+            .map_err(|error| Error::new(format!("the value is not UTF-8: byte {} is wrong", error.valid_up_to())))
     }
     fn schema() -> Option<String> {
         Some(schema_text::<String>())
@@ -297,7 +296,8 @@ impl<T: DeserializeOwned + Schema> ValueInput for Json<T> {
 
     fn parse(value: Option<&[u8]>) -> Result<T> {
         let value = value.ok_or_else(|| tombstone("Json<T>"))?;
-        serde_json::from_slice(value).map_err(|error| Error::new(format!("the value is not the JSON expected: {error}")))
+        serde_json::from_slice(value)
+            .map_err(|error| Error::new(format!("the value is not the JSON expected: {error}")))
     }
     fn schema() -> Option<String> {
         Some(schema_text::<T>())

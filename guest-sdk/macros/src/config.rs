@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DataEnum, DeriveInput, Error, Expr, Field, Fields, FieldsNamed, LitStr, Result};
+use syn::{Data, DataEnum, DeriveInput, Error, Expr, ExprLit, Field, Fields, FieldsNamed, Lit, LitStr, Result, Type};
 
 use crate::attributes::{each, kebab, one, text, unknown};
 
@@ -37,12 +37,15 @@ fn object(item: &DeriveInput, fields: &FieldsNamed) -> Result<TokenStream> {
         reads.push(match absent {
             Absent::Refused => quote!(#field_ident: object.required::<#ty>(#name)?),
             Absent::Default => quote!(#field_ident: object.optional::<#ty>(#name)?.unwrap_or_default()),
-            Absent::Given(value) => quote! {
-                #field_ident: match object.optional::<#ty>(#name)? {
-                    ::std::option::Option::Some(value) => value,
-                    ::std::option::Option::None => ::std::convert::Into::into(#value),
+            Absent::Given(value) => {
+                let value = default(&value, ty, &name);
+                quote! {
+                    #field_ident: match object.optional::<#ty>(#name)? {
+                        ::std::option::Option::Some(value) => value,
+                        ::std::option::Option::None => #value,
+                    }
                 }
-            },
+            }
         });
         names.push(name);
     }
@@ -63,6 +66,16 @@ fn object(item: &DeriveInput, fields: &FieldsNamed) -> Result<TokenStream> {
     })
 }
 
+/// A default; one in quotes is read like a text in the job file.
+fn default(value: &Expr, ty: &Type, name: &str) -> TokenStream {
+    let is_text = matches!(value, Expr::Lit(ExprLit { lit: Lit::Str(_), .. }));
+    if !is_text {
+        return quote!(#value);
+    }
+    let place = format!("the default of `{name}`");
+    quote!(<#ty as ::tidegate::ConfigValue>::read(&::tidegate::serde_json::Value::from(#value), #place)?)
+}
+
 fn key(field: &Field) -> Result<(String, Absent)> {
     let ident = field.ident.as_ref().expect("the field is named");
     let mut name = syn::ext::IdentExt::unraw(ident).to_string();
@@ -72,8 +85,11 @@ fn key(field: &Field) -> Result<(String, Absent)> {
             if meta.path.is_ident("name") {
                 name = text(meta)?.value();
             } else if meta.path.is_ident("default") {
-                absent =
-                    if meta.input.peek(syn::Token![=]) { Absent::Given(meta.value()?.parse()?) } else { Absent::Default };
+                absent = if meta.input.peek(syn::Token![=]) {
+                    Absent::Given(meta.value()?.parse()?)
+                } else {
+                    Absent::Default
+                };
             } else {
                 return Err(unknown(meta, "config", r#"`default`, `default = expression` and `name = "…"`"#));
             }

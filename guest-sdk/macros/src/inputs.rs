@@ -23,7 +23,9 @@ pub(crate) fn expand(item: DeriveInput) -> Result<TokenStream> {
         _ if item.generics.lifetimes().count() == 1 && item.generics.params.len() == 1 => {
             (quote!(<'tidegate>), quote!(#name<'tidegate>), quote!(#name<'a>))
         }
-        _ => return Err(Error::new_spanned(&item.generics, "an enum of inputs has at most one lifetime, and no types")),
+        _ => {
+            return Err(Error::new_spanned(&item.generics, "an enum of inputs has at most one lifetime, and no types"));
+        }
     };
     let reader = format_ident!("__TidegateReaderOf{name}");
     let variants: Vec<_> = ports.iter().map(|port| &port.variant).collect();

@@ -16,8 +16,8 @@ pub use value::ConfigValue;
 ///
 /// # The derive
 /// Each field is a key of the same name. A field is required unless it is an `Option` or has
-/// `#[config(default)]` or `#[config(default = expression)]`; `#[config(name = "…")]` gives the key
-/// another name. Types: `bool`, integers, floats, `String`, [`Duration`](std::time::Duration) (as
+/// `#[config(default)]` or `#[config(default = expression)]` (in quotes it is read like a text in the
+/// job file: `default = "7d"`); `#[config(name = "…")]` gives the key another name. Types: `bool`, integers, floats, `String`, [`Duration`](std::time::Duration) (as
 /// `"90s"`, `"7d"`), `Option`, `Vec`, `BTreeMap<String, _>`, structs with `#[derive(Config)]`, and enums
 /// with it whose variants are words (`OnWrite` is `on-write`).
 ///
@@ -30,6 +30,8 @@ pub use value::ConfigValue;
 ///     window: Duration,
 ///     #[config(default = 100)]
 ///     limit: u32,
+///     #[config(default = "1h")]
+///     pause: Duration,
 ///     unit: Option<Unit>,
 /// }
 ///
@@ -42,6 +44,7 @@ pub use value::ConfigValue;
 /// let settings = Settings::from_json(r#"{"window": "90s", "unit": "nautical-miles"}"#)?;
 /// assert_eq!(settings.window, Duration::from_secs(90));
 /// assert_eq!(settings.limit, 100);
+/// assert_eq!(settings.pause, Duration::from_secs(3600));
 /// assert_eq!(settings.unit, Some(Unit::NauticalMiles));
 ///
 /// let error = Settings::from_json(r#"{"windw": "90s"}"#).err().unwrap();
@@ -98,7 +101,11 @@ impl<'a> Object<'a> {
     /// The value of a required key.
     pub fn required<T: ConfigValue>(&self, name: &str) -> Result<T> {
         self.optional(name)?.map_or_else(
-            || T::missing().ok_or_else(|| Error::new(format!("{}: `{name}` is missing: expected {}", self.place, T::expected()))),
+            || {
+                T::missing().ok_or_else(|| {
+                    Error::new(format!("{}: `{name}` is missing: expected {}", self.place, T::expected()))
+                })
+            },
             Ok,
         )
     }

@@ -2,6 +2,9 @@
 
 use crate::Timestamp;
 
+/// A header to send: its name, and its value where it has one.
+pub type HeaderPair<'a> = (&'a str, Option<&'a [u8]>);
+
 /// Key, event time and headers of a record to send, where they are not those of the record that
 /// caused it.
 ///
@@ -42,7 +45,7 @@ use crate::Timestamp;
 pub struct Envelope<'a> {
     pub(crate) key: Option<Option<&'a [u8]>>,
     pub(crate) event_time: Option<Timestamp>,
-    pub(crate) headers: Option<&'a [(&'a str, Option<&'a [u8]>)]>,
+    pub(crate) headers: Option<&'a [HeaderPair<'a>]>,
 }
 
 impl<'a> Envelope<'a> {
@@ -75,7 +78,7 @@ impl<'a> Envelope<'a> {
 
     /// With these headers instead. A header with `None` has no value, which is not an empty one.
     #[must_use]
-    pub const fn headers(mut self, headers: &'a [(&'a str, Option<&'a [u8]>)]) -> Self {
+    pub const fn headers(mut self, headers: &'a [HeaderPair<'a>]) -> Self {
         self.headers = Some(headers);
         self
     }

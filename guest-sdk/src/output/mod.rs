@@ -21,7 +21,7 @@ use crate::input::port as bare_port;
 use crate::schema::{Schema, schema_text};
 use crate::{Bytes, Json, Result, Utf8};
 
-pub use envelope::Envelope;
+pub use envelope::{Envelope, HeaderPair};
 pub(crate) use outbox::Outbox;
 pub use port::{Output, Port};
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use rmp::encode;
 use super::codec::{self, VEC_GROWS};
 use super::{Schema, SchemaText};
 use crate::{Result, Timestamp};
+use rmp::encode;
 
 /// A primitive: its schema, and how it is written and read without serde.
 macro_rules! primitive {
@@ -117,7 +117,7 @@ fn text_map<V: Schema + ?Sized>(into: &mut SchemaText) {
 
 composed!([] str, |into| { into.raw(r#"{"type":"string"}"#) });
 composed!([] char, |into| { into.raw(r#"{"type":"string","minLength":1,"maxLength":1}"#) });
-composed!([] (), |into| { into.raw(r#"{"type":"null"}"#) });
+composed!([](), |into| { into.raw(r#"{"type":"null"}"#) });
 composed!([] serde_json::Value, |into| { into.raw("{}") });
 composed!([] Duration, |into| {
     into.raw(r#"{"title":"Duration","type":"object","properties":{"secs":"#);

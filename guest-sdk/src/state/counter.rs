@@ -49,7 +49,8 @@ impl Counter {
     #[inline]
     pub fn add(&mut self, amount: i64) -> Result<i64> {
         let now = self.get()?;
-        let next = now.checked_add(amount).ok_or_else(|| Error::new(format!("counter at {now} cannot take {amount}")))?;
+        let next =
+            now.checked_add(amount).ok_or_else(|| Error::new(format!("counter at {now} cannot take {amount}")))?;
         self.value.set(next);
         Ok(next)
     }

@@ -124,7 +124,8 @@ impl<K: MapKey, V: Storable> Map<K, V> {
     pub fn entries(&mut self) -> Result<impl ExactSizeIterator<Item = (K, &V)>> {
         let numbers = self.entries.all()?;
         let entries = &self.entries;
-        let pair = |number| Ok((K::read(entries.key(number))?, entries.value(number).expect("`all` gives what exists")));
+        let pair =
+            |number| Ok((K::read(entries.key(number))?, entries.value(number).expect("`all` gives what exists")));
         let pairs: Vec<(K, &V)> = numbers.into_iter().map(pair).collect::<Result<_>>()?;
         Ok(pairs.into_iter())
     }

@@ -10,9 +10,9 @@ use crate::bindings::state::Writes;
 use crate::bindings::types::{OptionalColumn, StateDescriptor, StateKind};
 use crate::error::Flaw;
 use crate::function::{Declared, Part};
+use crate::host;
 use crate::schema::schema_text;
 use crate::state::{State, Storable};
-use crate::host;
 
 /// One value per key.
 ///

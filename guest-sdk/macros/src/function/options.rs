@@ -1,8 +1,8 @@
 //! What stands in the brackets of `#[tidegate::function(...)]`.
 
 use proc_macro2::TokenStream;
-use syn::parse::Parser;
 use syn::Result;
+use syn::parse::Parser;
 
 /// The options.
 #[derive(Default)]

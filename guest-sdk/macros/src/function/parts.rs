@@ -198,7 +198,10 @@ fn millis(value: Expr) -> Result<u64> {
     let duration = humantime::parse_duration(&text.value())
         .map_err(|error| Error::new_spanned(text, format!("`{}`: {error}: {EXPECTED}", text.value())))?;
     if duration < Duration::from_millis(1) {
-        return Err(Error::new_spanned(text, "a time to live is at least one millisecond: leave `ttl` out to keep for ever"));
+        return Err(Error::new_spanned(
+            text,
+            "a time to live is at least one millisecond: leave `ttl` out to keep for ever",
+        ));
     }
     u64::try_from(duration.as_millis()).map_err(|_| Error::new_spanned(text, "more milliseconds than 64 bits hold"))
 }
