@@ -15,7 +15,7 @@ use model::{Cells, FieldKind, Span, Values};
 use serde::Deserialize;
 
 const ROWS: usize = 4096;
-const BATCHES: usize = 25;
+const BATCHES: usize = 5;
 
 /// What is cut out, as `serde_json` reads it.
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ struct WholeEvent {
 type Side<'a> = (&'a str, &'a mut dyn FnMut(&Values));
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(21);
+    let rounds = std::env::args().nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(101);
     let only = std::env::args().nth(2).unwrap_or_default();
     let batches: Vec<Values> = (0..BATCHES).map(batch).collect();
     let bytes: usize = batches.iter().map(Values::total_bytes).sum();

@@ -11,6 +11,22 @@
 //!    `serde_json` reads; times are rounded down to milliseconds.
 //! 4. Nothing allocates per record, except to describe a fault.
 //!
+//! ```
+//! use format::{Cut, CutKind, Decoder, FaultKind, Format};
+//! use model::{Cells, Column, FieldKind, Values};
+//!
+//! let cut = |path: &str, kind| Cut { path: path.to_owned(), kind, required: true };
+//! let cuts = [cut("/id", CutKind::Key), cut("/order/amount", CutKind::Field(FieldKind::Float))];
+//! let mut decoder = Decoder::new(&Format::Json, &cuts)?;
+//!
+//! let lines = [r#"{"id":7,"order":{"amount":1.5}}"#, r#"{"id":8,"order":{}}"#];
+//! let decoded = decoder.decode(&Values::from(lines.iter().collect::<Column>()));
+//! assert_eq!(decoded.columns[0].cells, Cells::Texts(["7", "8"].iter().collect()));
+//! assert_eq!(decoded.columns[1].cells, Cells::Floats(vec![1.5, 0.0]));
+//! assert_eq!((decoded.faults[0].row, decoded.faults[0].kind), (1, FaultKind::MissingField));
+//! # Ok::<(), format::CutError>(())
+//! ```
+//!
 //! # Absent on purpose
 //! No I/O, no policy: what becomes of a row at fault is decided by the runtime. No schema registry.
 

@@ -63,7 +63,7 @@ fn scaled(mut magnitude: f64, mut exponent: i32) -> f64 {
 }
 
 /// Reads the number whose first byte, a digit or a minus sign, is at `at`. Returns it and where it ends.
-#[inline]
+#[inline(always)]
 pub(crate) fn read_number(bytes: &[u8], at: usize) -> Scan<(Number, usize)> {
     let negative = bytes.get(at) == Some(&b'-');
     let first = at + usize::from(negative);
@@ -75,7 +75,7 @@ pub(crate) fn read_number(bytes: &[u8], at: usize) -> Scan<(Number, usize)> {
 
 /// The number that begins `rest`, and its length, if it is plain and short: some digits, perhaps a point
 /// and more digits, followed by something else, all within 16 bytes. Anything else is none, right or wrong.
-#[inline]
+#[inline(always)]
 fn short_number(rest: &[u8]) -> Option<(Number, usize)> {
     let chunk = rest.first_chunk::<16>()?;
     let digits = u128::from_le_bytes(*chunk) ^ (WIDE_ONES * u128::from(b'0'));
@@ -105,14 +105,14 @@ fn short_number(rest: &[u8]) -> Option<(Number, usize)> {
 }
 
 /// The value of the first `count` bytes of `digits`, 1 to 15 of them, each below ten.
-#[inline]
+#[inline(always)]
 fn sixteen_digits(digits: u128, count: usize) -> u64 {
     let digits = digits << (128 - 8 * count);
     eight_digits(digits as u64) * 100_000_000 + eight_digits((digits >> 64) as u64)
 }
 
 /// The value of eight bytes, each below ten, the first the highest: pairs, fours, all.
-#[inline]
+#[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;

@@ -38,7 +38,7 @@ fn first_special(chunk: u128) -> usize {
 
 /// The first byte at or after `at` that cannot stand in a string as it is; the length of `bytes` when
 /// there is none.
-#[inline]
+#[inline(always)]
 pub(crate) fn next_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
         let place = first_special(u128::from_le_bytes(*chunk));
@@ -51,7 +51,7 @@ pub(crate) fn next_special(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// As [`next_special`], with fewer than 16 bytes left.
-#[inline]
+#[inline(never)]
 fn next_special_near_end(bytes: &[u8], mut at: usize) -> usize {
     let left = bytes.len().saturating_sub(at);
     if let Some(chunk) = bytes.last_chunk::<16>() {
