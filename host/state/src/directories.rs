@@ -15,26 +15,99 @@ use crate::cells::Cells;
 use crate::entry::{self, EntryName};
 use crate::index::Index;
 use crate::log::{Log, Place};
+use crate::pieces::Pieces;
 
 /// Up to so many new entries are put in their place one by one; more are sorted and merged.
 const FEW: usize = 8;
 
+/// Cells in order. Many maps have one entry, and need no memory of their own for it.
+#[derive(Debug)]
+enum Order {
+    One(u32),
+    Many(Vec<u32>),
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl Order {
+    fn cells(&self) -> &[u32] {
+        match self {
+            Self::One(cell) => std::slice::from_ref(cell),
+            Self::Many(cells) => cells,
+        }
+    }
+
+    fn cells_mut(&mut self) -> &mut [u32] {
+        match self {
+            Self::One(cell) => std::slice::from_mut(cell),
+            Self::Many(cells) => cells,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::One(_) => 0,
+            Self::Many(cells) => cells.capacity() * size_of::<u32>(),
+        }
+    }
+
+    fn push(&mut self, cell: u32) {
+        match self {
+            Self::Many(cells) if cells.is_empty() => *self = Self::One(cell),
+            Self::One(first) => *self = Self::Many(vec![*first, cell]),
+            Self::Many(cells) => {
+                if cells.len() == cells.capacity() {
+                    cells.reserve_exact(cells.len() / 2 + 1);
+                }
+                cells.push(cell);
+            }
+        }
+    }
+
+    /// Keeps the cells that `stays` says; one at least.
+    fn retain(&mut self, mut stays: impl FnMut(u32) -> bool) {
+        let Self::Many(cells) = self else { return };
+        cells.retain(|&cell| stays(cell));
+        if let [cell] = cells.as_slice() {
+            *self = Self::One(*cell);
+        } else if cells.len() * 2 < cells.capacity() {
+            cells.shrink_to(cells.len() + cells.len() / 4);
+        }
+    }
+}
+
 /// The entries of one map or list.
 #[derive(Debug, Default)]
 struct Directory {
-    order: Vec<u32>,
-    sorted: usize,
-    gone: usize,
-    witness: usize,
+    order: Order,
+    sorted: u32,
+    gone: u32,
+    witness: u32,
+}
+
+impl Directory {
+    /// A cell that is not gone.
+    fn witness(&self) -> u32 {
+        self.order.cells()[self.witness as usize]
+    }
 }
 
 /// The maps and lists of a table. Directory `n` has the reference `n + 1` in the index of heads.
 #[derive(Debug, Default)]
 pub(crate) struct Directories {
     pub(crate) cells: Cells,
-    directories: Vec<Directory>,
+    directories: Pieces<Directory>,
     vacant: Vec<usize>,
     order_bytes: usize,
+}
+
+/// Cells of a map are numbered with 32 bits, so a count of them fits.
+fn count(cells: usize) -> u32 {
+    u32::try_from(cells).expect("cells are fewer than 2^32")
 }
 
 /// The entry key at `place`.
@@ -46,17 +119,15 @@ fn entry_key(log: &Log, place: Place) -> &[u8] {
 impl Directories {
     /// Bytes of memory they take.
     pub(crate) fn bytes(&self) -> usize {
-        self.cells.bytes()
-            + self.order_bytes
-            + self.directories.capacity() * size_of::<Directory>()
-            + self.vacant.capacity() * size_of::<usize>()
+        let vacant = self.vacant.capacity() * size_of::<usize>();
+        self.cells.bytes() + self.directories.bytes() + self.order_bytes + vacant
     }
 
     /// The position in `heads` of the directory of the map that holds `name`.
     fn find(&self, log: &Log, heads: &Index, tag: u32, name: &EntryName<'_>) -> Option<usize> {
         heads.find(tag, |reference| {
-            let directory = &self.directories[reference as usize - 1];
-            let (bytes, at) = log.bytes(self.cells.place(directory.order[directory.witness]));
+            let witness = self.directories.get(reference as usize - 1).witness();
+            let (bytes, at) = log.bytes(self.cells.place(witness));
             entry::is_under(bytes, at, name)
         })
     }
@@ -67,21 +138,15 @@ impl Directories {
         let number = match self.find(log, heads, tag, name) {
             Some(position) => heads.reference(position) as usize - 1,
             None => {
-                let number = self.vacant.pop().unwrap_or_else(|| {
-                    self.directories.push(Directory::default());
-                    self.directories.len() - 1
-                });
+                let number = self.vacant.pop().unwrap_or_else(|| self.directories.push(Directory::default()));
                 heads.insert(tag, number as u64 + 1);
                 number
             }
         };
-        let order = &mut self.directories[number].order;
-        self.order_bytes -= order.capacity() * size_of::<u32>();
-        if order.len() == order.capacity() {
-            order.reserve_exact(order.len() / 2 + 1);
-        }
+        let order = &mut self.directories.get_mut(number).order;
+        self.order_bytes -= order.bytes();
         order.push(cell);
-        self.order_bytes += order.capacity() * size_of::<u32>();
+        self.order_bytes += order.bytes();
         cell
     }
 
@@ -90,43 +155,42 @@ impl Directories {
         let position = self.find(log, heads, tag, name).expect("an entry is in the directory of its map");
         let number = heads.reference(position) as usize - 1;
         self.cells.set_gone(cell);
-        let directory = &mut self.directories[number];
+        let directory = self.directories.get_mut(number);
         directory.gone += 1;
-        if directory.gone == directory.order.len() {
+        let all = count(directory.order.cells().len());
+        if directory.gone == all {
             heads.remove(position);
             let directory = std::mem::take(directory);
-            self.order_bytes -= directory.order.capacity() * size_of::<u32>();
-            directory.order.iter().for_each(|&cell| self.cells.free(cell));
+            self.order_bytes -= directory.order.bytes();
+            directory.order.cells().iter().for_each(|&cell| self.cells.free(cell));
             self.vacant.push(number);
-        } else if directory.gone * 2 > directory.order.len() {
+        } else if directory.gone * 2 > all {
             self.purge(number);
         } else {
-            let is_gone = |witness: usize| self.cells.is_gone(directory.order[witness]);
-            while is_gone(directory.witness) {
-                directory.witness = (directory.witness + 1) % directory.order.len();
+            while self.cells.is_gone(directory.witness()) {
+                directory.witness = (directory.witness + 1) % all;
             }
         }
     }
 
     /// Takes the cells that are gone out of a directory.
     fn purge(&mut self, number: usize) {
-        let Directory { order, sorted, gone, witness } = &mut self.directories[number];
+        let Directory { order, sorted, gone, witness } = self.directories.get_mut(number);
         if *gone == 0 {
             return;
         }
-        *sorted -= order[..*sorted].iter().filter(|&&cell| self.cells.is_gone(cell)).count();
-        self.order_bytes -= order.capacity() * size_of::<u32>();
-        order.retain(|&cell| {
-            let stays = !self.cells.is_gone(cell);
+        let cells = &mut self.cells;
+        let gone_of_sorted = order.cells()[..*sorted as usize].iter().filter(|&&cell| cells.is_gone(cell)).count();
+        *sorted -= count(gone_of_sorted);
+        self.order_bytes -= order.bytes();
+        order.retain(|cell| {
+            let stays = !cells.is_gone(cell);
             if !stays {
-                self.cells.free(cell);
+                cells.free(cell);
             }
             stays
         });
-        if order.len() * 2 < order.capacity() {
-            order.shrink_to(order.len() + order.len() / 4);
-        }
-        self.order_bytes += order.capacity() * size_of::<u32>();
+        self.order_bytes += order.bytes();
         (*gone, *witness) = (0, 0);
     }
 
@@ -144,7 +208,7 @@ impl Directories {
         if let Some(number) = number {
             self.purge(number);
             self.sort(log, number);
-            let all = &self.directories[number].order;
+            let all = self.directories.get(number).order.cells();
             let is_before = |&cell: &u32| after.is_some_and(|after| entry_key(log, self.cells.place(cell)) <= after);
             order = &all[all.partition_point(is_before)..];
         }
@@ -155,10 +219,10 @@ impl Directories {
     fn sort(&mut self, log: &Log, number: usize) {
         let cells = &self.cells;
         let key = |cell: u32| entry_key(log, cells.place(cell));
-        let directory = &mut self.directories[number];
+        let directory = self.directories.get_mut(number);
+        let order = directory.order.cells_mut();
+        let sorted = std::mem::replace(&mut directory.sorted, count(order.len())) as usize;
         directory.witness = 0;
-        let sorted = std::mem::replace(&mut directory.sorted, directory.order.len());
-        let order = &mut directory.order;
         order[sorted..].sort_unstable_by(|&one, &other| key(one).cmp(key(other)));
         let follows = |at: usize| key(order[at - 1]) < key(order[at]);
         if sorted == 0 || sorted == order.len() || follows(sorted) {
@@ -181,19 +245,19 @@ impl Directories {
     /// The cells that are not gone of the directory with `reference`, or `None` if an invariant is
     /// broken.
     pub(crate) fn sound_cells(&self, log: &Log, reference: u64) -> Option<Vec<u32>> {
-        let directory = &self.directories[reference as usize - 1];
+        let directory = self.directories.get(reference as usize - 1);
+        let order = directory.order.cells();
         let is_there = |cell: &u32| !self.cells.is_gone(*cell);
-        let cells: Vec<u32> = directory.order.iter().copied().filter(is_there).collect();
-        let sorted = directory.order[..directory.sorted].iter().copied().filter(is_there);
+        let cells: Vec<u32> = order.iter().copied().filter(is_there).collect();
+        let sorted = order[..directory.sorted as usize].iter().copied().filter(is_there);
         let sound = sorted.is_sorted_by_key(|cell| entry_key(log, self.cells.place(cell)))
-            && directory.gone == directory.order.len() - cells.len()
-            && is_there(&directory.order[directory.witness]);
+            && directory.gone as usize == order.len() - cells.len()
+            && is_there(&directory.witness());
         sound.then_some(cells)
     }
 
-    /// Bytes of all orders, counted.
+    /// Whether the bytes of all orders are what they are said to be.
     pub(crate) fn order_bytes_are_exact(&self) -> bool {
-        let counted: usize = self.directories.iter().map(|directory| directory.order.capacity()).sum();
-        counted * size_of::<u32>() == self.order_bytes
+        self.directories.iter().map(|directory| directory.order.bytes()).sum::<usize>() == self.order_bytes
     }
 }

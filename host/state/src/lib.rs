@@ -27,6 +27,7 @@ mod error;
 mod index;
 mod keyed;
 mod log;
+mod pieces;
 mod prefetch;
 mod restore;
 mod segment;

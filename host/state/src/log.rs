@@ -59,6 +59,8 @@ pub(crate) struct Log {
     tail: Option<usize>,
     moved: Option<usize>,
     segment_bytes: usize,
+    /// A segment emptied, or an epoch ended, since somebody asked.
+    changed: bool,
     /// Bytes of items in all segments.
     pub(crate) used: usize,
     /// Bytes of live entries.
@@ -81,6 +83,7 @@ impl Log {
             tail: None,
             moved: None,
             segment_bytes: segment_bytes.clamp(64, MAX_SEGMENT_BYTES).next_multiple_of(WORD),
+            changed: false,
             used: 0,
             live: 0,
             kept: 0,
@@ -97,6 +100,11 @@ impl Log {
     /// Bytes of the lists of segments.
     pub(crate) fn list_bytes(&self) -> usize {
         self.segments.capacity() * size_of::<Segment>() + self.vacant.capacity() * size_of::<u32>()
+    }
+
+    /// Whether a segment emptied, or an epoch ended, since the last call.
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
     }
 
     /// Whether entries may still be added to `segment`.
@@ -221,6 +229,7 @@ impl Log {
         let head = Head::at(self.segments[number].bytes(), at);
         self.count(number, &head, false);
         let segment = &mut self.segments[number];
+        self.changed |= segment.live == 0 && segment.kept == 0;
         if segment.is_mutable() {
             let bytes = segment.open_bytes().expect("a mutable segment is open");
             entry::make_gap(bytes, at, head.size());
@@ -312,6 +321,7 @@ impl Log {
     /// Ends the epoch: seals what it wrote and returns it. Its tombstones have served from here on.
     pub(crate) fn mark(&mut self) -> Vec<Arc<Vec<u8>>> {
         let mut sealed = Vec::new();
+        self.changed = true;
         for number in 0..self.segments.len() {
             let segment = &mut self.segments[number];
             if !segment.is_mutable() || segment.is_vacant() {

@@ -58,6 +58,21 @@ fn an_entry_of_a_36_byte_key_takes_76_bytes_all_told() {
 }
 
 #[test]
+fn a_map_of_one_entry_takes_twice_its_entry_at_most() {
+    const MAPS: u32 = 100_000;
+    let mut table = empty(1 << 20);
+    for first in (0..MAPS).step_by(2_000) {
+        let entry_key = 1u64.to_be_bytes();
+        let writes: Vec<_> = (0..2_000).map(|slot| (slot, &entry_key[..], Some(&b"8 bytes."[..]))).collect();
+        table.apply(&batch(first..first + 2_000), &[suite::entries(suite::MAP, &writes)], HostTime(1)).unwrap();
+    }
+    let stats = table.stats();
+    let per_entry = (stats.memory_bytes - (1 << 20)) as f64 / f64::from(MAPS);
+    let entry = (table.log.live / table.log.entries) as f64;
+    assert!(per_entry <= 2.0 * entry, "{per_entry} bytes for an entry of {entry}, {stats:?}");
+}
+
+#[test]
 fn a_key_of_another_subtask_is_refused() {
     let mut scope = suite::scope();
     scope.key_groups.end = model::KeyGroup(4);
