@@ -106,7 +106,10 @@ impl From<Error> for contract::Error {
             | Error::Lengths { .. }
             | Error::ForeignKey { .. } => (Blame::Host, Retry::No, None),
         };
-        let seam = Self::new(blame, retry, error.to_string());
-        code.map_or_else(|| Self::new(blame, retry, error.to_string()), |code| seam.with_code(code)).with_source(error)
+        let seam = Self::new(blame, retry, error.to_string()).with_source(error);
+        match code {
+            Some(code) => seam.with_code(code),
+            None => seam,
+        }
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! # Invariants
 //! 1. What is sealed never changes.
-//! 2. A read takes no lock and allocates nothing but what it returns.
+//! 2. A load takes no lock and allocates nothing but what it returns; a scan may sort what it scans.
 //! 3. Memory stays at about twice what the live entries need, if the owner calls `maintain`.
 //!
 //! # Absent on purpose
