@@ -1,0 +1,71 @@
+//! The interface `emit`.
+
+use contract::{Emit, OutputRecords};
+use model::{Cells, OutputId, PortDescriptor};
+
+use crate::bindings::tidegate::flow::emit::{Host as EmitImports, OutputBatch};
+use crate::caps;
+use crate::check::{self, Violation};
+use crate::host::{Host, Refusal, at_most, refuse};
+
+impl EmitImports for Host {
+    fn forward(&mut self, output: u16, rows: Vec<u32>) -> wasmtime::Result<()> {
+        Ok(self.stage_forward(output, rows)?)
+    }
+
+    fn push(&mut self, output: u16, batch: OutputBatch) -> wasmtime::Result<()> {
+        Ok(self.stage_push(output, batch)?)
+    }
+}
+
+impl Host {
+    fn stage_forward(&mut self, output: u16, rows: Vec<u32>) -> Result<(), Refusal> {
+        const CALL: &str = "emit.forward";
+        self.admit(CALL)?;
+        self.port(output).map_err(refuse(CALL))?;
+        check::rising_rows("rows", &rows, self.rows).map_err(refuse(CALL))?;
+        self.count_emit(rows.len(), rows.len() * size_of::<u32>()).map_err(refuse(CALL))?;
+        if !rows.is_empty() {
+            self.staged.emits.push(Emit::Forward { output: OutputId(output), rows });
+        }
+        Ok(())
+    }
+
+    fn stage_push(&mut self, output: u16, batch: OutputBatch) -> Result<(), Refusal> {
+        const CALL: &str = "emit.push";
+        self.admit(CALL)?;
+        let port = self.port(output).map_err(refuse(CALL))?;
+        let records = check::output(batch, port, self.rows).map_err(refuse(CALL))?;
+        self.count_emit(records.rows.len(), weight_bytes(&records)).map_err(refuse(CALL))?;
+        if !records.rows.is_empty() {
+            self.staged.emits.push(Emit::Push { output: OutputId(output), records });
+        }
+        Ok(())
+    }
+
+    fn port(&self, output: u16) -> Result<&PortDescriptor, Violation> {
+        self.descriptor.output(OutputId(output)).ok_or(Violation::Undeclared { what: "output", id: output })
+    }
+
+    fn count_emit(&mut self, rows: usize, bytes: usize) -> Result<(), Violation> {
+        self.usage.rows_out = self.usage.rows_out.saturating_add(rows);
+        at_most("rows out", self.usage.rows_out, caps::ROWS_OUT)?;
+        self.count_staging(bytes)
+    }
+}
+
+/// Bytes that staged records hold.
+fn weight_bytes(records: &OutputRecords) -> usize {
+    /// Row, span, key end and timestamp of a record.
+    const FIXED: usize = 4 + 8 + 4 + 8;
+    let keys = records.keys.as_ref().map_or(0, |keys| keys.items().bytes().len());
+    let cells = |cells: &Cells| match cells {
+        Cells::Texts(texts) => texts.bytes().len() + texts.len() * size_of::<u32>(),
+        other => other.len() * size_of::<u64>(),
+    };
+    let fields: usize = records.fields.iter().map(|field| cells(&field.cells) + field.present.len()).sum();
+    let headers = records.headers.as_ref().map_or(0, |headers| {
+        headers.names.bytes().len() + headers.values.items().bytes().len() + headers.owners.len() * FIXED
+    });
+    records.values.arena().len() + keys + fields + headers + records.rows.len() * FIXED
+}

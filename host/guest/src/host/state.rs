@@ -1,0 +1,207 @@
+//! The interface `state`.
+
+use contract::{KeyedState, SlotKeys};
+use model::{Column, OptionalColumn, SlotIndex, StateId};
+
+use crate::bindings::tidegate::flow::state::{Host as StateImports, Writes};
+use crate::bindings::tidegate::flow::types::{ColumnResult, OptionalColumnResult};
+use crate::check::{self, Violation};
+use crate::host::{Host, Refusal, at_most, refuse};
+use crate::{caps, convert};
+
+/// Slots loaded at a time while the size of their values is unknown or large.
+const CAREFUL_SLOTS: usize = 64;
+
+impl StateImports for Host {
+    fn load(&mut self, state: u16) -> wasmtime::Result<OptionalColumnResult> {
+        Ok(convert::optional_out(self.load_values(state)?))
+    }
+
+    fn load_entries(
+        &mut self,
+        state: u16,
+        slots: Vec<u32>,
+        entry_keys: ColumnResult,
+    ) -> wasmtime::Result<OptionalColumnResult> {
+        Ok(convert::optional_out(self.load_chosen(state, slots, entry_keys)?))
+    }
+
+    fn scan(
+        &mut self,
+        state: u16,
+        slot: u32,
+        after: Option<Vec<u8>>,
+        limit: u32,
+    ) -> wasmtime::Result<(ColumnResult, ColumnResult)> {
+        let (keys, values) = self.scan_slot(state, slot, after, limit)?;
+        Ok((convert::column_out(keys), convert::column_out(values)))
+    }
+
+    fn store(&mut self, state: u16, writes: Writes) -> wasmtime::Result<()> {
+        Ok(self.stage_writes(state, writes)?)
+    }
+}
+
+impl Host {
+    fn load_values(&mut self, id: u16) -> Result<OptionalColumn, Refusal> {
+        const CALL: &str = "state.load";
+        self.admit(CALL)?;
+        let place = self.descriptor.states.iter().position(|state| state.id == StateId(id));
+        let declared = place.and_then(|place| self.descriptor.states.get(place));
+        let state = check::state_of_kind(declared, id, CALL, true).map_err(refuse(CALL))?.id;
+        let mut loaded = OptionalColumn::with_capacity(self.keys.keys.len(), 0);
+        let largest = place.and_then(|place| self.largest_values.get_mut(place));
+        let largest_bytes = largest.as_ref().map_or(caps::VALUE_BYTES, |largest| **largest);
+        if self.keys.keys.len().saturating_mul(largest_bytes) <= caps::LOADED_BYTES {
+            backing(&mut self.state, CALL)?.load(state, &self.keys, &mut loaded).map_err(Refusal::Host)?;
+        } else {
+            self.load_carefully(CALL, state, &mut loaded)?;
+            let seen = loaded.items().iter().map(<[u8]>::len).max().unwrap_or(0);
+            self.note_value_bytes(place, seen.max(1), true);
+        }
+        check_loaded(CALL, loaded.items())?;
+        self.check_deadline()?;
+        Ok(loaded)
+    }
+
+    /// Loads a few slots at a time, and stops when a guest could not take more.
+    fn load_carefully(
+        &mut self,
+        call: &'static str,
+        state: StateId,
+        loaded: &mut OptionalColumn,
+    ) -> Result<(), Refusal> {
+        let count = self.keys.keys.len();
+        for first in (0..count).step_by(CAREFUL_SLOTS) {
+            let end = count.min(first + CAREFUL_SLOTS);
+            let some = SlotKeys {
+                keys: (first..end).map(|slot| self.keys.keys.get(slot)).collect(),
+                hashes: self.keys.hashes.get(first..end).unwrap_or_default().to_vec(),
+            };
+            backing(&mut self.state, call)?.load(state, &some, loaded).map_err(Refusal::Host)?;
+            check_loaded(call, loaded.items())?;
+            self.check_deadline()?;
+        }
+        Ok(())
+    }
+
+    /// Remembers how large values of a state are: rises, and falls only to what a whole load has shown.
+    fn note_value_bytes(&mut self, place: Option<usize>, bytes: usize, whole: bool) {
+        if let Some(largest) = place.and_then(|place| self.largest_values.get_mut(place))
+            && (whole || bytes > *largest)
+        {
+            *largest = bytes;
+        }
+    }
+
+    fn load_chosen(&mut self, id: u16, slots: Vec<u32>, entry_keys: ColumnResult) -> Result<OptionalColumn, Refusal> {
+        const CALL: &str = "state.load-entries";
+        self.admit(CALL)?;
+        let declared = self.descriptor.state(StateId(id));
+        let state = check::state_of_kind(declared, id, CALL, false).map_err(refuse(CALL))?;
+        check::slots(&slots, self.keys.keys.len()).map_err(refuse(CALL))?;
+        let entry_keys = check::entry_keys(entry_keys, slots.len(), state).map_err(refuse(CALL))?;
+        let (state, which) = (state.id, check::slot_indexes(slots));
+        let backing = backing(&mut self.state, CALL)?;
+        let mut loaded = OptionalColumn::with_capacity(which.len(), 0);
+        if which.len() <= caps::LOAD_CHUNK {
+            backing.load_entries(state, &self.keys, &which, &entry_keys, &mut loaded).map_err(Refusal::Host)?;
+            check_loaded(CALL, loaded.items())?;
+        } else {
+            let mut first = 0;
+            for some in which.chunks(caps::LOAD_CHUNK) {
+                let keys: Column = (first..first + some.len()).map(|entry| entry_keys.get(entry)).collect();
+                first += some.len();
+                backing.load_entries(state, &self.keys, some, &keys, &mut loaded).map_err(Refusal::Host)?;
+                check_loaded(CALL, loaded.items())?;
+                if self.ticks.now() >= self.deadline {
+                    return Err(Refusal::Deadline);
+                }
+            }
+        }
+        self.check_deadline()?;
+        Ok(loaded)
+    }
+
+    fn scan_slot(
+        &mut self,
+        id: u16,
+        slot: u32,
+        after: Option<Vec<u8>>,
+        limit: u32,
+    ) -> Result<(Column, Column), Refusal> {
+        const CALL: &str = "state.scan";
+        self.admit(CALL)?;
+        let declared = self.descriptor.state(StateId(id));
+        let state = check::state_of_kind(declared, id, CALL, false).map_err(refuse(CALL))?.id;
+        check::slots(&[slot], self.keys.keys.len()).map_err(refuse(CALL))?;
+        if limit == 0 {
+            return Err(refuse(CALL)(Violation::Unavailable("a limit of 0")));
+        }
+        let mut left = limit as usize;
+        let (mut keys, mut values) = (Column::default(), Column::default());
+        let mut after = after;
+        while left > 0 {
+            let asked = left.min(caps::LOAD_CHUNK);
+            let (some_keys, some_values) = backing(&mut self.state, CALL)?
+                .scan(state, &self.keys, SlotIndex(slot), after.as_deref(), asked)
+                .map_err(Refusal::Host)?;
+            let found = some_keys.len();
+            after = some_keys.iter().last().map(<[u8]>::to_vec);
+            append(&mut keys, some_keys);
+            append(&mut values, some_values);
+            check_loaded(CALL, &keys)?;
+            check_loaded(CALL, &values)?;
+            self.check_deadline()?;
+            if found < asked {
+                break;
+            }
+            left -= found;
+        }
+        Ok((keys, values))
+    }
+
+    fn stage_writes(&mut self, id: u16, writes: Writes) -> Result<(), Refusal> {
+        const CALL: &str = "state.store";
+        self.admit(CALL)?;
+        let place = self.descriptor.states.iter().position(|state| state.id == StateId(id));
+        let declared = place.and_then(|place| self.descriptor.states.get(place));
+        let state = declared.ok_or(Violation::Undeclared { what: "state", id }).map_err(refuse(CALL))?;
+        let staged = check::writes(writes, state, self.keys.keys.len()).map_err(refuse(CALL))?;
+        let largest = staged.values.items().iter().map(<[u8]>::len).max().unwrap_or(0);
+        self.note_value_bytes(place, largest, false);
+        let key_bytes = staged.entry_keys.as_ref().map_or(0, |keys| keys.bytes().len());
+        let bytes = staged.values.items().bytes().len() + key_bytes + staged.slots.len() * 8;
+        self.usage.state_writes = self.usage.state_writes.saturating_add(staged.slots.len());
+        at_most("state writes", self.usage.state_writes, caps::STATE_WRITES).map_err(refuse(CALL))?;
+        self.count_staging(bytes).map_err(refuse(CALL))?;
+        if !staged.slots.is_empty() {
+            self.staged.writes.push(staged);
+        }
+        Ok(())
+    }
+}
+
+/// The state that was lent for this batch.
+fn backing<'a>(
+    state: &'a mut Option<Box<dyn KeyedState>>,
+    call: &'static str,
+) -> Result<&'a mut Box<dyn KeyedState>, Refusal> {
+    let missing = Violation::Unavailable("the function is not keyed");
+    state.as_mut().ok_or(Refusal::Violation { call, violation: missing })
+}
+
+fn check_loaded(call: &'static str, items: &Column) -> Result<(), Refusal> {
+    if items.bytes().len() > caps::LOADED_BYTES {
+        return Err(Refusal::StateTooLarge { call, most: caps::LOADED_BYTES });
+    }
+    Ok(())
+}
+
+fn append(column: &mut Column, more: Column) {
+    if column.is_empty() {
+        *column = more;
+    } else {
+        more.iter().for_each(|item| column.push(item));
+    }
+}

@@ -1,0 +1,7 @@
+//! Sends every record on.
+
+struct Echo;
+
+impl testkit::Behaviour for Echo {}
+
+testkit::export!(Echo);
