@@ -9,6 +9,11 @@ use super::places::Places;
 use super::problem::Problems;
 use super::tree::{Entry, Node, Value, shorten};
 
+/// The most sources, functions, sinks or named inputs: more than a person keeps in view.
+const MAX_ENTRIES: usize = 1000;
+/// The most items of a list: columns of a wide table.
+const MAX_ITEMS: usize = 4096;
+
 /// What the readers share: the problems so far and the places noted.
 pub(super) struct Check {
     pub(super) problems: Problems,
@@ -62,8 +67,12 @@ impl Check {
     /// The entries of a mapping whose keys are the user's own.
     pub(super) fn entries<'n>(&mut self, at: &At<'n>) -> Vec<(&'n str, At<'n>)> {
         let Some(keys) = self.keys(at) else { return Vec::new() };
+        if keys.entries.len() > MAX_ENTRIES {
+            let message = format!("expected at most {MAX_ENTRIES} entries: found {}", keys.entries.len());
+            self.problem(codes::TOO_LARGE, at, message);
+        }
         let mut entries = Vec::new();
-        for entry in keys.entries {
+        for entry in keys.entries.iter().take(MAX_ENTRIES) {
             let value = entry_at(&keys.path, entry);
             self.places.note(&value.path, entry.key_span.clone());
             entries.push((entry.key.as_str(), value));
@@ -77,8 +86,11 @@ impl Check {
         if items.is_empty() {
             self.problem(codes::WRONG_VALUE, at, "expected at least one: found an empty list");
         }
+        if items.len() > MAX_ITEMS {
+            self.problem(codes::TOO_LARGE, at, format!("expected at most {MAX_ITEMS} items: found {}", items.len()));
+        }
         let mut many = Vec::new();
-        for (index, node) in items.iter().enumerate() {
+        for (index, node) in items.iter().take(MAX_ITEMS).enumerate() {
             let path = format!("{}[{index}]", at.path);
             self.places.note(&path, node.span.clone());
             many.push(At { path, node, span: node.span.clone() });

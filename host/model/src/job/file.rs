@@ -26,6 +26,9 @@ pub const DEFAULT_BATCH: BatchSpec =
 /// Four full batches: enough to keep both ends busy, a few milliseconds of backlog.
 pub const DEFAULT_QUEUE_BYTES: u64 = 1024 * 1024;
 
+/// The name under which the dead letters of a job appear among its operators.
+const RESERVED_UID: &str = "dead-letters";
+
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const GIB: u64 = 1024 * MIB;
@@ -112,6 +115,10 @@ fn read_job_name(check: &mut Check, at: &At<'_>) -> Option<JobName> {
 
 /// The name of an operator, from the key that it stands under.
 pub(super) fn read_uid(check: &mut Check, at: &At<'_>, text: &str) -> Option<OperatorUid> {
+    if text == RESERVED_UID {
+        check.problem(codes::BAD_NAME, at, format!("the name `{text}` is that of the `dead_letters` of the job"));
+        return None;
+    }
     OperatorUid::new(text).map_err(|error| bad_name(check, at, text, &error.to_string())).ok()
 }
 

@@ -1,6 +1,6 @@
 //! How the operators of a job hang together: names, inputs, cycles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::OperatorUid;
@@ -113,6 +113,9 @@ impl Graph {
 
     fn check_inputs(&self, check: &mut Check, by_name: &BTreeMap<&str, OperatorKind>) {
         for edge in &self.edges {
+            if check.problems.is_full() {
+                break;
+            }
             let (code, message, help) = match by_name.get(edge.from.as_str()) {
                 Some(OperatorKind::Function) => continue,
                 Some(OperatorKind::Source) if !edge.has_output => continue,
@@ -137,9 +140,9 @@ impl Graph {
     }
 
     fn check_sources_are_read(&self, check: &mut Check) {
+        let read: BTreeSet<&str> = self.edges.iter().map(|edge| edge.from.as_str()).collect();
         for operator in &self.operators {
-            let is_read = self.edges.iter().any(|edge| edge.from == operator.name);
-            if operator.kind == OperatorKind::Source && !is_read {
+            if operator.kind == OperatorKind::Source && !read.contains(operator.name.as_str()) {
                 let message = format!(
                     "nothing reads the {} `{}`: its records would go nowhere",
                     operator.kind.noun(),
@@ -160,9 +163,18 @@ impl Graph {
     /// Takes away the operators that read nothing that is left, until none is: what stays is on a cycle
     /// or behind one. Then follows edges backwards, which must come round.
     fn check_cycles(&self, check: &mut Check) {
+        let (mut names, mut twice) = (BTreeSet::new(), BTreeSet::new());
+        for operator in &self.operators {
+            if !names.insert(operator.name.as_str()) {
+                twice.insert(operator.name.as_str());
+            }
+        }
         let mut left: BTreeMap<&str, Vec<&Edge>> = BTreeMap::new();
         for edge in &self.edges {
-            left.entry(edge.to.as_str()).or_default().push(edge);
+            // With a name twice it is not known who reads.
+            if !twice.contains(edge.to.as_str()) {
+                left.entry(edge.to.as_str()).or_default().push(edge);
+            }
         }
         loop {
             let before = left.len();

@@ -8,7 +8,7 @@
 //! # Invariants
 //! 1. Every problem of a file is reported at once, each with its place.
 //! 2. Nothing is ignored: a key is used, or refused as unknown, or refused as not available yet.
-//! 3. The readers and [`schema`] name the same keys: a test compares them.
+//! 3. The readers and `schema` name the same keys: a test compares them.
 //! 4. What a file can make grow is bounded: its size, its depth, what its aliases expand to, the number
 //!    of problems kept.
 //!
@@ -24,9 +24,12 @@ mod graph;
 mod outputs;
 mod places;
 mod problem;
+mod schema;
 mod sinks;
 mod sources;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 pub use file::{DEFAULT_BATCH, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, KEY_GROUPS_RANGE, PARALLELISM_RANGE};

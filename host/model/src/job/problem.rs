@@ -78,6 +78,11 @@ impl Problems {
         self.found.is_empty()
     }
 
+    /// Whether what is added is only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= MAX_PROBLEMS
+    }
+
     pub(super) fn add(&mut self, code: &'static str, path: &str, span: Range<usize>, message: impl Into<String>) {
         self.add_with_help(code, path, span, message, None);
     }
@@ -90,7 +95,7 @@ impl Problems {
         message: impl Into<String>,
         help: Option<String>,
     ) {
-        if self.found.len() >= MAX_PROBLEMS {
+        if self.is_full() {
             self.dropped += 1;
             return;
         }

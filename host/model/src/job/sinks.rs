@@ -1,5 +1,7 @@
 //! The `sinks` and the `dead_letters` of a job file.
 
+use crate::Parallelism;
+
 use super::check::{At, Check, Keys};
 use super::codes;
 use super::file::{Defaults, read_connector, read_parallelism, read_path, read_uid};
@@ -23,11 +25,25 @@ pub(super) fn read(check: &mut Check, graph: &mut Graph, at: &At<'_>, defaults: 
         let format = keys.take(check, "format").map_or(FormatSpec::Json, |at| read_format(check, &at));
         let parallelism = read_parallelism(check, &mut keys, defaults.parallelism);
         keys.finish(check);
+        if let Some(SinkConnector::File(file)) = &connector
+            && FileSinkSpec::is_one_file(&file.path)
+            && parallelism.0 > 1
+        {
+            refuse_many_writers(check, &at, parallelism);
+        }
         if let (Some(uid), Some(connector)) = (uid, connector) {
             sinks.push(SinkSpec { uid, from, connector, format, parallelism });
         }
     }
     sinks
+}
+
+/// Subtasks cannot share a file.
+fn refuse_many_writers(check: &mut Check, sink: &At<'_>, parallelism: Parallelism) {
+    let (path, span) = check.places.find(&format!("{}.file.path", sink.path));
+    let message = format!("one file cannot be written by {parallelism} subtasks: expected a directory");
+    let help = "give a directory, or `parallelism: 1` for this sink".to_owned();
+    check.problems.add_with_help(codes::WRONG_VALUE, &path, span, message, Some(help));
 }
 
 pub(super) fn read_dead_letters(check: &mut Check, at: &At<'_>) -> Option<SinkConnector> {

@@ -122,7 +122,7 @@ pub struct GeneratorSpec {
     pub seed: u64,
     /// What the records look like.
     pub shape: GeneratorShape,
-    /// The share of records that repeat an earlier one of their split, 0 to below 1.
+    /// The share of records that repeat an earlier one, 0 to below 1.
     pub duplicates_share: f64,
     /// How many distinct keys there are.
     pub keys_count: u64,
@@ -135,7 +135,7 @@ pub struct GeneratorSpec {
 /// What generated records look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorShape {
-    /// JSON: `event_id`, `customer`, `ts`, `amount`, `currency`, `note`.
+    /// JSON: `event_id`, `ts`, `customer.id`, `amount`, `currency`, `country`, `items`, `note`.
     Orders,
     /// JSON: `user`, `page`, `ts`, `ms`, `referrer`.
     Clicks,

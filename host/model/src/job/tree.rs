@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use granit_parser::{Event, Parser, ScalarStyle, StrInput, Tag};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput, Tag};
 
 use super::codes;
 use super::problem::Problems;
@@ -148,6 +148,9 @@ impl<'t> Builder<'t, '_> {
             }
             Some(Err(error)) => {
                 let at = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
+                if *error.kind() == ErrorKind::RecursionLimitExceeded {
+                    return Err(self.too_deep(at..at));
+                }
                 let message = format!("not YAML or JSON: {}", error.info());
                 self.problems.add(codes::SYNTAX, "", at..at, message);
                 Err(Stopped)
@@ -156,11 +159,15 @@ impl<'t> Builder<'t, '_> {
         }
     }
 
+    fn too_deep(&mut self, span: Range<usize>) -> Stopped {
+        let message = format!("nested deeper than {MAX_DEPTH} levels");
+        self.problems.add(codes::TOO_LARGE, "", span, message);
+        Stopped
+    }
+
     fn node(&mut self, event: Event<'t>, span: Range<usize>, depth: usize) -> Result<Node, Stopped> {
         if depth > MAX_DEPTH {
-            let message = format!("nested deeper than {MAX_DEPTH} levels");
-            self.problems.add(codes::TOO_LARGE, "", span, message);
-            return Err(Stopped);
+            return Err(self.too_deep(span));
         }
         let before = self.expanded_bytes;
         let (node, anchor) = match event {

@@ -1,0 +1,63 @@
+use std::collections::BTreeMap;
+
+use super::{job, parse};
+use crate::{Descriptor, OperatorUid, PortDescriptor};
+
+fn ports(names: &[&str]) -> Vec<PortDescriptor> {
+    let port = |(id, name): (u16, &&str)| PortDescriptor { id, name: (*name).to_owned(), fields: vec![], schema: None };
+    (0..).zip(names).map(port).collect()
+}
+
+fn descriptor(inputs: &[&str], outputs: &[&str], keyed: bool) -> Descriptor {
+    Descriptor { inputs: ports(inputs), outputs: ports(outputs), keyed, ..Descriptor::default() }
+}
+
+/// What a person is told when the function `f` is what `descriptor` says; empty when it fits.
+fn told(functions: &str, descriptor: Descriptor) -> String {
+    let spec = parse(&job(functions, "")).expect("the file is right");
+    let descriptors = BTreeMap::from([(OperatorUid::new("f").expect("a name"), descriptor)]);
+    spec.check_outputs(&descriptors).err().map(|errors| errors.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn an_output_that_is_not_there_is_named_with_the_nearest() {
+    let functions = "  f: { input: orders, module: ./f }\n  g: { input: [orders, f.lat], module: ./f }";
+    let found = told(functions, descriptor(&["in"], &["out", "late"], false));
+    assert_eq!(
+        found,
+        "E0118 jobs/a.yaml:7:24: `functions.g.input[1]`: function `f` has no output `lat`\n  help: did you mean `late`?"
+    );
+    let functions = "  f: { input: orders, module: ./f }\n  g: { input: f, module: ./f }";
+    assert!(
+        told(functions, descriptor(&["in"], &[], false)).contains("`functions.g.input`: function `f` has no outputs")
+    );
+}
+
+#[test]
+fn a_key_is_given_where_it_is_needed_and_only_there() {
+    let (with, without) = ("  f: { input: orders, module: ./f, key: /a }", "  f: { input: orders, module: ./f }");
+    let assigning = Descriptor { assigns: true, ..descriptor(&["in"], &["out"], true) };
+    assert_eq!(told(with, descriptor(&["in"], &["out"], true)), "");
+    assert_eq!(told(without, descriptor(&["in"], &["out"], false)), "");
+    assert_eq!(told(without, assigning.clone()), "");
+    assert!(told(without, descriptor(&["in"], &["out"], true)).contains("E0119 jobs/a.yaml:6:3: `functions.f`"));
+    assert!(told(with, descriptor(&["in"], &["out"], false)).contains("has no use for a key"));
+    assert!(told(with, assigning).contains("gives its keys itself"));
+}
+
+#[test]
+fn inputs_are_named_as_the_function_names_them() {
+    let two = || descriptor(&["left", "right"], &["out"], false);
+    let plain = "  f: { input: orders, module: ./f }";
+    assert!(told(plain, two()).contains("has several inputs: `left`, `right`"));
+    assert_eq!(told("  f: { inputs: { left: orders, right: orders }, module: ./f }", two()), "");
+    let found = told("  f: { inputs: { left: orders, rigth: orders }, module: ./f }", two());
+    assert!(found.contains("no input `rigth`\n  help: did you mean `right`?"), "{found}");
+    assert!(found.contains("input `right` of function `f` is not connected"), "{found}");
+}
+
+#[test]
+fn functions_without_a_descriptor_are_passed_over() {
+    let spec = parse(&job("  f: { input: orders, module: ./f }\n  g: { input: f.x, module: ./f }", "")).expect("right");
+    assert!(spec.check_outputs(&BTreeMap::new()).is_ok());
+}
