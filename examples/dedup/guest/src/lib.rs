@@ -27,3 +27,6 @@ impl Keyed for Dedup {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
