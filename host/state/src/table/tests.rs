@@ -121,3 +121,23 @@ fn cleaning_adds_nothing_to_a_delta() {
     soundness::check(&table);
     assert!(table.mark().is_empty());
 }
+
+#[test]
+fn cleaning_a_running_epoch_keeps_its_tombstones() {
+    let mut table = empty(4096);
+    write_all(&mut table, &batch(0..1_000), Some(b"value"), 1);
+    let mut deltas = table.mark();
+    // Between the tombstones lies what comes and goes, so their segments are worth cleaning.
+    for key in 0..1_000 {
+        write_all(&mut table, &batch(key..key + 1), None, 2);
+        write_all(&mut table, &batch(key + 5_000..key + 5_001), Some(&[b'v'; 100]), 2);
+        write_all(&mut table, &batch(key + 5_000..key + 5_001), None, 2);
+    }
+    let before = table.stats().memory_bytes;
+    while table.maintain(1_000).unwrap() > 0 {}
+    soundness::check(&table);
+    assert!(table.stats().memory_bytes < before * 3 / 4);
+    deltas.extend(table.mark());
+    let restored = StateLog::restore(suite::scope(), Options::default(), deltas).unwrap();
+    assert_eq!(restored.stats().live_entries, 0);
+}
