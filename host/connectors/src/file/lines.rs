@@ -23,6 +23,35 @@ pub(super) struct Line {
     pub(super) next: usize,
 }
 
+/// What the lines of a file are.
+#[derive(Clone, Debug)]
+pub(super) struct LineRules {
+    pub(super) rule: Rule,
+    /// Whether empty lines and a byte-order mark are passed over.
+    pub(super) skips_empty: bool,
+    pub(super) has_header: bool,
+    pub(super) max_record_bytes: usize,
+}
+
+/// What was passed over on purpose.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passed {
+    pub(super) empty_lines: u64,
+    pub(super) byte_order_marks: u64,
+    pub(super) header_lines: u64,
+}
+
+impl std::ops::Add for Passed {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            empty_lines: self.empty_lines + other.empty_lines,
+            byte_order_marks: self.byte_order_marks + other.byte_order_marks,
+            header_lines: self.header_lines + other.header_lines,
+        }
+    }
+}
+
 impl Rule {
     /// The record at the start of `bytes`; `None` when its end is not there.
     #[inline]

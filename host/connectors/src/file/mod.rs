@@ -20,6 +20,7 @@ mod gzip;
 mod lines;
 mod listing;
 mod options;
+mod rows;
 mod sink;
 mod source;
 mod split;

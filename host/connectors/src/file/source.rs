@@ -7,10 +7,10 @@ use model::job::FormatSpec;
 use model::{Position, SourceId, SplitIndex};
 
 use super::error::Error;
-use super::lines::Rule;
+use super::lines::{LineRules, Passed, Rule};
 use super::listing;
 use super::options::FileSourceOptions;
-use super::split::{FileSplit, LineRules, Most, Passed};
+use super::split::{FileSplit, Most};
 use crate::arena::ArenaPool;
 
 /// Bytes read at once: enough that the cost of a system call vanishes, few enough to stay in the cache.

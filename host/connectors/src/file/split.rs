@@ -16,46 +16,18 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use contract::{Polled, Rejected};
-use model::{EventTime, Origins, Position, RecordBatch, SourceId, Span, SplitIndex, Values};
+use model::{Position, SourceId, SplitIndex};
 
 use super::error::Error;
-use super::lines::{Line, Rule, line_ending_at};
+use super::lines::{Line, LineRules, Passed, Rule, line_ending_at};
 use super::listing::{self, BYTE_ORDER_MARK};
 use super::options::FileSourceOptions;
+use super::rows::Rows;
 use super::unpack::{Stop, Unpacked};
 use crate::arena::ArenaPool;
 
 /// What is kept of a line that is too long to be a record.
 pub(super) const KEPT_BYTES: usize = 64 * 1024;
-
-/// What the lines of a file are.
-#[derive(Clone, Debug)]
-pub(super) struct LineRules {
-    pub(super) rule: Rule,
-    /// Whether empty lines and a byte-order mark are passed over.
-    pub(super) skips_empty: bool,
-    pub(super) has_header: bool,
-    pub(super) max_record_bytes: usize,
-}
-
-/// What was passed over on purpose.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Passed {
-    pub(super) empty_lines: u64,
-    pub(super) byte_order_marks: u64,
-    pub(super) header_lines: u64,
-}
-
-impl std::ops::Add for Passed {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            empty_lines: self.empty_lines + other.empty_lines,
-            byte_order_marks: self.byte_order_marks + other.byte_order_marks,
-            header_lines: self.header_lines + other.header_lines,
-        }
-    }
-}
 
 /// The most of a poll.
 #[derive(Clone, Copy)]
@@ -226,11 +198,11 @@ impl FileSplit {
         if !self.pass_start() {
             return None;
         }
-        let mut rows = Rows::new(self);
+        let mut rows = Rows::new(self.source, self.index, self.start, self.position);
         let mut spilled = None;
         while rows.spans.len() < most.rows {
             let rest = self.arena.get(rows.at..self.filled).unwrap_or_default();
-            let Some(line) = self.first_line(rest, rows.position(self)) else { break };
+            let Some(line) = self.first_line(rest, rows.position()) else { break };
             if line.end > self.rules.max_record_bytes {
                 spilled = Some(line);
                 break;
@@ -243,10 +215,10 @@ impl FileSplit {
             if rows.bytes + line.end > most.bytes && !rows.spans.is_empty() {
                 break;
             }
-            rows.push(self, line);
+            rows.push(line);
         }
         let advanced = rows.at - self.start;
-        let batch = rows.into_batch(self);
+        let batch = rows.into_batch(&self.arena);
         self.advance(advanced);
         match (batch, spilled) {
             (Some(batch), _) => Some(Polled::Batch(batch)),
@@ -374,9 +346,9 @@ impl FileSplit {
         if rest > self.rules.max_record_bytes {
             return Ok(Some(self.reject(Line { end: rest, next: rest }, "record-too-long")));
         }
-        let mut rows = Rows::new(self);
-        rows.push(self, Line { end: rest, next: rest });
-        let batch = rows.into_batch(self);
+        let mut rows = Rows::new(self.source, self.index, self.start, self.position);
+        rows.push(Line { end: rest, next: rest });
+        let batch = rows.into_batch(&self.arena);
         self.advance(rest);
         Ok(batch.map(Polled::Batch))
     }
@@ -408,45 +380,5 @@ impl FileSplit {
             }
             Stop::End => self.cannot_read(io::ErrorKind::UnexpectedEof.into(), position),
         }
-    }
-}
-
-/// The rows of a batch as they are found.
-struct Rows {
-    /// Where in the arena the next line starts.
-    at: usize,
-    bytes: usize,
-    spans: Vec<Span>,
-    origins: Origins,
-}
-
-impl Rows {
-    fn new(split: &FileSplit) -> Self {
-        Self { at: split.start, bytes: 0, spans: Vec::new(), origins: Origins::default() }
-    }
-
-    fn position(&self, split: &FileSplit) -> u64 {
-        split.position + (self.at - split.start) as u64
-    }
-
-    #[inline]
-    fn push(&mut self, split: &FileSplit, line: Line) {
-        let to_u32 = |at: usize| u32::try_from(at).expect("an arena is far below 4 GiB");
-        self.spans.push(Span { start: to_u32(self.at), end: to_u32(self.at + line.end) });
-        self.origins.push(split.source, split.index, Position(self.position(split)));
-        self.bytes += line.end;
-        self.at += line.next;
-    }
-
-    fn into_batch(self, split: &FileSplit) -> Option<RecordBatch> {
-        if self.spans.is_empty() {
-            return None;
-        }
-        Some(RecordBatch {
-            timestamps: vec![EventTime::UNKNOWN; self.spans.len()],
-            values: Values::new(Arc::clone(&split.arena), self.spans),
-            origins: self.origins,
-            ..RecordBatch::default()
-        })
     }
 }
