@@ -22,7 +22,7 @@ use super::error::Error;
 use super::lines::{Line, LineRules, Passed, Rule, line_ending_at};
 use super::listing::{self, BYTE_ORDER_MARK};
 use super::options::FileSourceOptions;
-use super::rows::Rows;
+use super::rows::{Limits, Rows};
 use super::unpack::{Stop, Unpacked};
 use crate::arena::ArenaPool;
 
@@ -199,24 +199,12 @@ impl FileSplit {
             return None;
         }
         let mut rows = Rows::new(self.source, self.index, self.start, self.position);
-        let mut spilled = None;
-        while rows.spans.len() < most.rows {
-            let rest = self.arena.get(rows.at..self.filled).unwrap_or_default();
-            let Some(line) = self.first_line(rest, rows.position()) else { break };
-            if line.end > self.rules.max_record_bytes {
-                spilled = Some(line);
-                break;
-            }
-            if line.end == 0 && self.rules.skips_empty {
-                self.passed.empty_lines += 1;
-                rows.at += line.next;
-                continue;
-            }
-            if rows.bytes + line.end > most.bytes && !rows.spans.is_empty() {
-                break;
-            }
-            rows.push(line);
-        }
+        let limits = Limits { rows: most.rows, bytes: most.bytes, skips_empty: self.rules.skips_empty };
+        let spilled = match self.rules.rule {
+            Rule::Line => self.take_lines(&mut rows, &limits),
+            Rule::Csv { .. } => self.take_csv(&mut rows, &limits),
+        };
+        self.passed.empty_lines += rows.empty_lines;
         let advanced = rows.at - self.start;
         let batch = rows.into_batch(&self.arena);
         self.advance(advanced);
@@ -224,6 +212,38 @@ impl FileSplit {
             (Some(batch), _) => Some(Polled::Batch(batch)),
             (None, Some(line)) => Some(self.reject(line, "record-too-long")),
             (None, None) => self.reject_unclosed_quote(),
+        }
+    }
+
+    /// Takes lines until one has no end, or does not fit; returns one that is too long to be a record.
+    fn take_lines(&self, rows: &mut Rows, limits: &Limits) -> Option<Line> {
+        let pending = self.pending();
+        let mut start = 0;
+        for newline in memchr::memchr_iter(b'\n', pending) {
+            let has_return = newline > start && pending.get(newline - 1) == Some(&b'\r');
+            let line = Line { end: newline - start - usize::from(has_return), next: newline + 1 - start };
+            if line.end > self.rules.max_record_bytes {
+                return Some(line);
+            }
+            if !rows.take(line, limits) {
+                return None;
+            }
+            start = newline + 1;
+        }
+        None
+    }
+
+    /// As [`Self::take_lines`], for records that may hold line breaks.
+    fn take_csv(&self, rows: &mut Rows, limits: &Limits) -> Option<Line> {
+        loop {
+            let rest = self.arena.get(rows.at..self.filled).unwrap_or_default();
+            let line = self.first_line(rest, rows.position())?;
+            if line.end > self.rules.max_record_bytes {
+                return Some(line);
+            }
+            if !rows.take(line, limits) {
+                return None;
+            }
         }
     }
 
