@@ -66,7 +66,8 @@ pub(crate) fn compact(mut batch: RecordBatch) -> RecordBatch {
 /// The batch in pieces of at most `max_rows` rows and about `max_bytes` bytes, values shared.
 pub(crate) fn chunks(batch: RecordBatch, max_rows: usize, max_bytes: usize) -> Vec<RecordBatch> {
     // A batch may be as much as twice the limit before it is worth a copy of its columns.
-    if batch.len() <= max_rows && batch.values.total_bytes() <= 2 * max_bytes {
+    let is_small = || batch.values.arena().len() <= 2 * max_bytes || batch.values.total_bytes() <= 2 * max_bytes;
+    if batch.len() <= max_rows && is_small() {
         return vec![batch];
     }
     let mut chunks = Vec::new();
@@ -144,3 +145,6 @@ fn gather_fields(pieces: &[RecordBatch], order: &[(u32, u32)]) -> Vec<FieldColum
     };
     first.fields.iter().enumerate().map(gather_field).collect()
 }
+
+#[cfg(test)]
+mod tests;

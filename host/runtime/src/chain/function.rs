@@ -273,5 +273,8 @@ pub(crate) fn wrong_of(failure: &Failure, call: &str) -> Wrong {
         FailureKind::Memory => ("E0514", "memory", "wanted too much memory"),
         FailureKind::Contract => ("E0515", "contract", "broke its contract"),
     };
-    Wrong { code, kind, message: format!("{verb} in `{call}`: {}", failure.message) }
+    // A sandbox says itself what happened where; a native function may not.
+    let says_where = failure.message.contains(&format!("`{call}`"));
+    let message = if says_where { failure.message.clone() } else { format!("{verb} in `{call}`: {}", failure.message) };
+    Wrong { code, kind, message }
 }

@@ -285,3 +285,6 @@ fn registry_for(graph: &JobGraph, splits: Vec<Vec<Split>>) -> Registry {
     }
     registry
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,3 +209,6 @@ impl<T> Drop for Receiver<T> {
         self.0.space.wake();
     }
 }
+
+#[cfg(test)]
+mod tests;
