@@ -257,6 +257,7 @@ impl<F: Unkeyed> Operator<WithoutKey> for F {
 
 /// A field of a function that takes part in every batch: a state, an output, a metric.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is neither a state, nor an output, nor a metric")]
 pub trait Part {
     /// Forgets the last batch, also one that failed half way.
     fn begin_batch(&mut self, slots: usize);

@@ -99,10 +99,13 @@ mod telemetry;
 pub mod testing;
 mod time;
 
+#[cfg(test)]
+mod tests;
+
 pub use config::{Config, ConfigValue};
 pub use context::{Context, Header, ReadsHeaders};
 pub use error::{Error, Result};
-pub use fields::{Cell, FieldSet, Fields, RawJson};
+pub use fields::{FieldSet, FieldType, Fields, RawJson};
 pub use function::{Assign, Assignment, Function, Keyed, Stateless, Unkeyed};
 pub use hash::{FixedState, HashMap, HashSet};
 pub use input::{Bytes, Input, Json, KeyOnly, Utf8, ValueInput};

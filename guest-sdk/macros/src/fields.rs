@@ -35,7 +35,7 @@ pub(crate) fn expand(item: DeriveInput) -> Result<TokenStream> {
         #[automatically_derived]
         impl #generics ::tidegate::FieldSet for #own {
             type At<'a> = #at;
-            type Columns<'a> = (#(<#types as ::tidegate::Cell>::Column<'a>,)*);
+            type Columns<'a> = (#(<#types as ::tidegate::FieldType>::Column<'a>,)*);
 
             fn specs() -> ::std::vec::Vec<::tidegate::bindings::types::Field> {
                 ::std::vec![#(::tidegate::fields::spec::<#types>(#names, #paths)),*]
@@ -47,7 +47,7 @@ pub(crate) fn expand(item: DeriveInput) -> Result<TokenStream> {
             }
             #[inline]
             fn read<'a>(#columns: &Self::Columns<'a>, row: usize) -> Self::At<'a> {
-                #name { #(#idents: <#types as ::tidegate::Cell>::read(&#columns.#places, row)),* }
+                #name { #(#idents: <#types as ::tidegate::FieldType>::read(&#columns.#places, row)),* }
             }
             #[inline]
             fn append(record: &Self::At<'_>, #columns: &mut [::tidegate::bindings::types::FieldColumn]) -> usize {
@@ -55,7 +55,7 @@ pub(crate) fn expand(item: DeriveInput) -> Result<TokenStream> {
                 let mut bytes = 0;
                 #(
                     if let ::std::option::Option::Some(column) = #columns.next() {
-                        bytes += <#types as ::tidegate::Cell>::append(&record.#idents, column);
+                        bytes += <#types as ::tidegate::FieldType>::append(&record.#idents, column);
                     }
                 )*
                 bytes

@@ -13,7 +13,7 @@ const BROKEN: &str = "the host passed a field column with fewer cells than rows,
     label = "not a type of a field",
     note = "use i64, f64, bool, &str, String, Timestamp, RawJson, or Option of one of them"
 )]
-pub trait Cell {
+pub trait FieldType {
     /// What it is read as on the host.
     const KIND: FieldKind;
     /// Whether a record without it is a bad record.
@@ -100,7 +100,7 @@ fn append_text(text: &str, column: &mut FieldColumn) -> usize {
     text.len() + 4
 }
 
-impl Cell for &'static str {
+impl FieldType for &'static str {
     const KIND: FieldKind = FieldKind::Text;
     type At<'a> = &'a str;
     type Column<'a> = Texts<'a>;
@@ -117,7 +117,7 @@ impl Cell for &'static str {
     }
 }
 
-impl Cell for String {
+impl FieldType for String {
     const KIND: FieldKind = FieldKind::Text;
     type At<'a> = Self;
     type Column<'a> = Texts<'a>;
@@ -133,7 +133,7 @@ impl Cell for String {
     }
 }
 
-impl Cell for RawJson<'static> {
+impl FieldType for RawJson<'static> {
     const KIND: FieldKind = FieldKind::Json;
     type At<'a> = RawJson<'a>;
     type Column<'a> = Texts<'a>;
@@ -153,7 +153,7 @@ impl Cell for RawJson<'static> {
 /// A cell of a fixed width.
 macro_rules! fixed_cell {
     ($type:ty, $kind:ident, $cells:ident, $wire:ty, $from:expr, $to:expr) => {
-        impl Cell for $type {
+        impl FieldType for $type {
             const KIND: FieldKind = FieldKind::$kind;
             type At<'a> = Self;
             type Column<'a> = &'a [$wire];
@@ -181,7 +181,7 @@ fixed_cell!(f64, Float, Floats, f64, |wire| wire, |cell| cell);
 fixed_cell!(bool, Boolean, Booleans, u8, |wire: u8| wire != 0, u8::from);
 fixed_cell!(Timestamp, Timestamp, Integers, i64, Timestamp::from_millis, Timestamp::millis);
 
-impl<C: Cell> Cell for Option<C> {
+impl<C: FieldType> FieldType for Option<C> {
     const KIND: FieldKind = C::KIND;
     const REQUIRED: bool = false;
     type At<'a> = Option<C::At<'a>>;
@@ -208,13 +208,13 @@ impl<C: Cell> Cell for Option<C> {
 /// What the host is asked to cut out for a field of type `C`.
 #[doc(hidden)]
 #[must_use]
-pub fn spec<C: Cell>(name: &str, path: &str) -> Field {
+pub fn spec<C: FieldType>(name: &str, path: &str) -> Field {
     Field { name: name.to_owned(), path: path.to_owned(), kind: C::KIND, required: C::REQUIRED }
 }
 
 /// Opens column `index` for a field of type `C`.
 #[doc(hidden)]
-pub fn open<'a, C: Cell>(columns: &'a [FieldColumn], index: usize, name: &str) -> Result<C::Column<'a>> {
+pub fn open<'a, C: FieldType>(columns: &'a [FieldColumn], index: usize, name: &str) -> Result<C::Column<'a>> {
     columns
         .get(index)
         .and_then(C::open)

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use crate::Result;
 use crate::bindings::types::{Field, FieldColumn};
 
-pub use cell::{Cell, RawJson, open, spec};
+pub use cell::{FieldType, RawJson, open, spec};
 
 /// Typed fields of a struct `T` with `#[derive(Fields)]`, as an input or as an output.
 ///

@@ -6,7 +6,7 @@ use crate::bindings::types::{Cells, Field, FieldColumn, OutputBatch, PortDescrip
 use crate::testing::Record;
 use crate::testing::batch::Ready;
 use crate::testing::host::Emit;
-use crate::{Cell, FieldSet, Timestamp};
+use crate::{FieldSet, FieldType, Timestamp};
 
 /// A record sent to an output.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl Emitted {
     /// # Panics
     /// When it has no such field, or one of another type.
     #[must_use]
-    pub fn field<C: Cell>(&self, name: &str) -> C::At<'_> {
+    pub fn field<C: FieldType>(&self, name: &str) -> C::At<'_> {
         let known = || self.specs.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ");
         let (spec, column) = self
             .specs

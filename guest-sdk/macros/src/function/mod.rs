@@ -18,14 +18,15 @@ pub(crate) fn expand(options: TokenStream, item: Item) -> Result<TokenStream> {
             "`#[tidegate::function]` stands above a struct; `impl Keyed for …` or `impl Unkeyed for …` follows it",
         ));
     };
-    let options = options::parse(options)?;
     if !item.generics.params.is_empty() {
         let message = "a function is one component: the struct has no type parameters and borrows nothing";
         return Err(Error::new_spanned(&item.generics, message));
     }
-    let parts = parts::take(&mut item)?;
-    let function = implementation(&item, &options, &parts);
-    let markers = markers(&item, &options, &parts);
+    let parts = parts::take(&mut item);
+    let (function, markers) = match options::parse(options).and_then(|options| Ok((options, parts?))) {
+        Ok((options, parts)) => (implementation(&item, &options, &parts), markers(&item, &options, &parts)),
+        Err(error) => (stub(&item, &error), quote!()),
+    };
     let export = export::export(&item.ident);
     Ok(quote! {
         #item
@@ -33,6 +34,40 @@ pub(crate) fn expand(options: TokenStream, item: Item) -> Result<TokenStream> {
         #markers
         #export
     })
+}
+
+/// An error, and enough of an implementation that nothing else is reported because of it.
+fn stub(item: &ItemStruct, error: &Error) -> TokenStream {
+    let name = &item.ident;
+    let error = error.to_compile_error();
+    quote! {
+        #error
+        impl ::tidegate::Stateless for #name {}
+        impl ::tidegate::ReadsHeaders for #name {}
+        impl ::tidegate::Function for #name {
+            const WANTS_HEADERS: bool = false;
+            const ASSIGNS: bool = false;
+            fn describe(_: &mut ::tidegate::bindings::types::Descriptor) {}
+            fn create(_: &str, _: u16) -> ::tidegate::Result<Self> {
+                ::std::unreachable!()
+            }
+            fn begin_batch(&mut self, _: usize) {}
+            fn select(&mut self, _: u32, _: u32) {}
+            fn finish_batch(&mut self) -> ::std::result::Result<(), ::tidegate::function::Flaw> {
+                ::std::unreachable!()
+            }
+            fn assign(
+                &self,
+                _: ::std::option::Option<&[u8]>,
+                _: &mut ::tidegate::Assignment<'_>,
+            ) -> ::tidegate::Result<()> {
+                ::std::unreachable!()
+            }
+            fn migrate(_: u16, _: u32, _: &[u8], _: &mut ::std::vec::Vec<u8>) -> ::tidegate::Result<()> {
+                ::std::unreachable!()
+            }
+        }
+    }
 }
 
 fn first_token(item: &Item) -> TokenStream {

@@ -138,7 +138,9 @@ fn member(field: &mut Field) -> Result<Member> {
     } else if attribute.path().is_ident("metric") {
         Kind::Metric { name: only_name(attribute, "metric", plain)? }
     } else {
-        attribute.meta.require_path_only()?;
+        if attribute.meta.require_path_only().is_err() {
+            return Err(Error::new_spanned(attribute, "this attribute takes nothing: write it without brackets"));
+        }
         if attribute.path().is_ident("config") { Kind::Config } else { Kind::Scratch }
     };
     Ok(Member { ident, ty: field.ty.clone(), kind })

@@ -1,0 +1,8 @@
+use tidegate::prelude::*;
+
+#[derive(Fields)]
+enum Order {
+    Placed,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tidegate::prelude::*;
+
+#[derive(Fields)]
+struct Order {}
+
+fn main() {}

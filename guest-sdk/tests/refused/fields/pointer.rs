@@ -1,0 +1,9 @@
+use tidegate::prelude::*;
+
+#[derive(Fields)]
+struct Order<'a> {
+    #[field("customer.id")]
+    customer: &'a str,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use tidegate::prelude::*;
+
+#[derive(Fields)]
+struct Order {
+    items: Vec<String>,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use tidegate::prelude::*;
+
+#[derive(Fields)]
+struct Order<T> {
+    amount: T,
+}
+
+fn main() {}

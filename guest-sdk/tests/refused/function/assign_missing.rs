@@ -1,0 +1,6 @@
+use tidegate::prelude::*;
+
+#[tidegate::function(assign)]
+struct Lines;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use tidegate::prelude::*;
+
+struct Dedup;
+
+#[tidegate::function]
+impl Dedup {}
+
+fn main() {}

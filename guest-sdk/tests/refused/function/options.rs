@@ -1,0 +1,6 @@
+use tidegate::prelude::*;
+
+#[tidegate::function(keyed)]
+struct Dedup;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tidegate::prelude::*;
+
+#[tidegate::function]
+struct Dedup(Value<bool>);
+
+fn main() {}

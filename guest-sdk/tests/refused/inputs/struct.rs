@@ -1,0 +1,8 @@
+use tidegate::prelude::*;
+
+#[derive(Inputs)]
+struct Event {
+    id: String,
+}
+
+fn main() {}

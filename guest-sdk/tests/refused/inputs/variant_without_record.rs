@@ -1,0 +1,8 @@
+use tidegate::prelude::*;
+
+#[derive(Inputs)]
+enum Event {
+    Ping,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use tidegate::prelude::*;
+
+struct Opaque;
+
+#[derive(Schema)]
+struct Outer {
+    inner: Opaque,
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tidegate::prelude::*;
+
+#[derive(Schema)]
+#[serde(tag = "kind")]
+enum Event {
+    Opened,
+}
+
+fn main() {}
