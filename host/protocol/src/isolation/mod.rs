@@ -88,11 +88,23 @@ enum Claim {
 }
 
 impl Search {
-    /// A search through the rows `0..rows`.
+    /// A search through the rows `0..rows`, beginning with all of them.
     #[must_use]
     pub fn new(rows: u32) -> Self {
+        Self::in_pieces(rows, u32::MAX)
+    }
+
+    /// A search through the rows `0..rows`, beginning with pieces of at most `most` rows (at least 1): for
+    /// a function that is known to fail on more, although no row of them is bad.
+    #[must_use]
+    pub fn in_pieces(rows: u32, most: u32) -> Self {
         let mut search = Self { ahead: Vec::new(), condemned: None, after_failure: false, believes_hints: true };
-        search.push(0..rows, Claim::None);
+        let mut end = rows;
+        while end > 0 {
+            let start = (end - 1) / most.max(1) * most.max(1);
+            search.push(start..end, Claim::None);
+            end = start;
+        }
         search
     }
 
@@ -159,6 +171,59 @@ impl Search {
         if !rows.is_empty() {
             self.ahead.push(Part { rows, claim });
         }
+    }
+}
+
+/// How many rows a function that costs more than a batch may is given at a time.
+///
+/// A limit on one record holds for a whole batch, so a batch of rightly expensive
+/// records is over it with no record to blame. Halving finds that out anew for every batch; this remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    most: u32,
+    clean: u32,
+}
+
+/// What a whole batch came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// The longest attempt that succeeded, in rows.
+    pub longest_applied: u32,
+    /// Whether an attempt of several rows was over a limit.
+    pub was_over_limit: bool,
+    /// Whether a row was condemned.
+    pub had_bad_row: bool,
+}
+
+impl Pace {
+    /// After so many batches without trouble twice as many rows are tried again: rare enough that being
+    /// wrong costs little, often enough that a slow stretch is soon forgotten.
+    pub const CLEAN_BATCHES: u32 = 64;
+
+    /// Most rows to give at a time.
+    #[must_use]
+    pub fn most(self) -> u32 {
+        self.most
+    }
+
+    /// Takes the course of a batch into account.
+    pub fn note(&mut self, course: Course) {
+        if course.was_over_limit && !course.had_bad_row {
+            self.most = course.longest_applied.max(1);
+            self.clean = 0;
+        } else {
+            self.clean += 1;
+            if self.clean >= Self::CLEAN_BATCHES {
+                self.clean = 0;
+                self.most = self.most.saturating_mul(2);
+            }
+        }
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { most: u32::MAX, clean: 0 }
     }
 }
 

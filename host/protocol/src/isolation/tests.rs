@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 
-use super::{Outcome, Search, Step, attempts_bound};
+use super::{Course, Outcome, Pace, Search, Step, attempts_bound};
 
 /// What a search did.
 #[derive(Debug, Default)]
@@ -121,6 +121,39 @@ proptest! {
         }
         prop_assert_eq!(applied, (0..rows).collect::<Vec<_>>());
     }
+}
+
+proptest! {
+    #[test]
+    fn pieces_are_tried_in_order_and_are_no_longer_than_asked_for(rows in 0u32..5000, most in 0u32..700) {
+        let mut search = Search::in_pieces(rows, most);
+        let mut applied = Vec::new();
+        while let Step::Try { rows, .. } = search.next() {
+            prop_assert!(rows.end - rows.start <= most.max(1));
+            applied.extend(rows);
+            search.report(Outcome::Applied);
+        }
+        prop_assert_eq!(applied, (0..rows).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn an_expensive_function_is_given_what_it_can_take_and_tried_with_more_later() {
+    let mut pace = Pace::default();
+    pace.note(Course { longest_applied: 512, was_over_limit: true, had_bad_row: false });
+    assert_eq!(pace.most(), 512);
+    for _ in 0..Pace::CLEAN_BATCHES {
+        assert_eq!(pace.most(), 512);
+        pace.note(Course { longest_applied: 512, ..Course::default() });
+    }
+    assert_eq!(pace.most(), 1024);
+}
+
+#[test]
+fn a_bad_row_that_is_over_a_limit_does_not_slow_its_successors() {
+    let mut pace = Pace::default();
+    pace.note(Course { longest_applied: 1, was_over_limit: true, had_bad_row: true });
+    assert_eq!(pace.most(), u32::MAX);
 }
 
 #[test]

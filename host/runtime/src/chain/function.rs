@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
 use model::{EventTime, HostTime, InputId, RecordBatch};
-use protocol::isolation::{Outcome, Search, Step};
+use protocol::isolation::{Course, Outcome, Pace, Search, Step};
 
 use super::context::{Bad, Context, Flow, Responsible, Wrong};
 use super::emits::{self, Leaving, OutputPort, Records};
@@ -35,6 +35,7 @@ pub(crate) struct FunctionOperator {
     now: HostTime,
     logs: LogBook,
     batches_until_stats: u32,
+    pace: Pace,
 }
 
 /// What a function operator is made of.
@@ -61,6 +62,7 @@ impl FunctionOperator {
             now: HostTime(i64::MIN),
             logs: parts.logs,
             batches_until_stats: 0,
+            pace: Pace::default(),
         }
     }
 
@@ -71,13 +73,15 @@ impl FunctionOperator {
         metrics.bytes_in.add_len(batch.values.total_bytes());
         self.now = self.now.max(context.control.clock().now());
         let rows = u32::try_from(batch.len()).expect("a batch has fewer than 2^32 rows");
-        let mut search = Search::new(rows);
+        let mut search = Search::in_pieces(rows, self.pace.most());
+        let mut course = Course::default();
         let mut whole = batch;
         let mut failure = None;
         loop {
             match search.next() {
                 Step::Done => break,
                 Step::Condemn { row } => {
+                    course.had_bad_row = true;
                     if let Some(failure) = failure.take() {
                         self.condemn(&whole, row, &failure, context)?;
                     }
@@ -91,12 +95,17 @@ impl FunctionOperator {
                     let part =
                         if is_whole { mem::take(&mut whole) } else { whole.select(&tried.clone().collect::<Vec<_>>()) };
                     match self.attempt(input, part, context)? {
-                        Attempt::Applied => search.report(Outcome::Applied),
+                        Attempt::Applied => {
+                            course.longest_applied = course.longest_applied.max(tried.end - tried.start);
+                            search.report(Outcome::Applied);
+                        }
                         Attempt::Failed(part, found) => {
                             if is_whole {
                                 whole = part;
                             }
                             self.responsible.metrics.failed_calls.add(1);
+                            let is_limit = matches!(found.kind, FailureKind::OutOfFuel | FailureKind::Deadline);
+                            course.was_over_limit |= is_limit && tried.end - tried.start > 1;
                             let hint = found.row.and_then(|row| row.checked_add(tried.start));
                             failure = Some(found);
                             search.report(Outcome::Failed { hint, fresh });
@@ -105,6 +114,7 @@ impl FunctionOperator {
                 }
             }
         }
+        self.pace.note(course);
         self.after_batch()
     }
 

@@ -121,7 +121,8 @@ pub struct FunctionNode {
     pub config: String,
     /// What becomes of a record it cannot be given or cannot handle.
     pub on_error: OnError,
-    /// How many subtasks run it.
+    /// How many subtasks run it. Without a key and with another parallelism than what it reads, batches are
+    /// dealt to the subtasks in turn, and records of different batches may overtake each other.
     pub parallelism: Parallelism,
     /// What holds its keyed state; required where its descriptor declares any.
     pub state: Option<Arc<dyn StateBackend>>,

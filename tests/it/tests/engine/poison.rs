@@ -200,3 +200,26 @@ fn emits_that_break_the_contract_are_found_like_any_failure() {
     assert_eq!(sink.texts(), ["a", "b", "c"]);
     assert!(letters.texts()[0].contains(r#""code":"E0515""#), "{:?}", letters.texts());
 }
+
+#[test]
+fn an_expensive_function_is_soon_given_no_more_than_it_can_take() {
+    let sink = MemorySink::default();
+    let expensive = ClosureFactory::new(descriptor(&["out"]), |turn| {
+        let rows = u32::try_from(turn.batch.records.len()).unwrap();
+        if rows > 100 {
+            let message = "too much for one record".to_owned();
+            return Err(ProcessError::Function(Failure { kind: FailureKind::OutOfFuel, row: None, message }));
+        }
+        turn.staged.emits.push(Emit::Forward { output: OutputId(0), rows: (0..rows).collect() });
+        Ok(())
+    });
+    let summary = Job::new()
+        .source("lines", values(numbered("a", 20_000)))
+        .function("expensive", &["lines"], expensive, |_| ())
+        .sink("out", &["expensive"], sink.clone())
+        .batch_rows(1_000)
+        .finish();
+    assert_eq!(sink.texts(), numbered("a", 20_000));
+    let failed = summary.operator("expensive").unwrap().failed_calls;
+    assert!(failed < 20, "{failed} failed calls in 20 batches");
+}
