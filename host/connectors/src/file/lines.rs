@@ -38,7 +38,6 @@ pub(super) struct LineRules {
 pub(super) struct Passed {
     pub(super) empty_lines: u64,
     pub(super) byte_order_marks: u64,
-    pub(super) header_lines: u64,
 }
 
 impl std::ops::Add for Passed {
@@ -47,7 +46,6 @@ impl std::ops::Add for Passed {
         Self {
             empty_lines: self.empty_lines + other.empty_lines,
             byte_order_marks: self.byte_order_marks + other.byte_order_marks,
-            header_lines: self.header_lines + other.header_lines,
         }
     }
 }

@@ -138,10 +138,6 @@ impl SourceReader for FileReader {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let passed = self.current.iter().fold(self.passed, |passed, split| passed + split.passed());
-        vec![
-            ("empty-lines", passed.empty_lines),
-            ("byte-order-marks", passed.byte_order_marks),
-            ("header-lines", passed.header_lines),
-        ]
+        vec![("empty-lines", passed.empty_lines), ("byte-order-marks", passed.byte_order_marks)]
     }
 }

@@ -63,6 +63,7 @@ pub(super) struct FileSplit {
     /// end has failed there, and is not repeated for every line of it.
     unclosed_until: u64,
     passed: Passed,
+    has_passed_header: bool,
 }
 
 impl FileSplit {
@@ -92,6 +93,7 @@ impl FileSplit {
             long: None,
             unclosed_until: 0,
             passed: Passed::default(),
+            has_passed_header: false,
         };
         if position > 0 {
             split.go_to(position)?;
@@ -181,14 +183,14 @@ impl FileSplit {
             }
         }
         let header_at = if self.passed.byte_order_marks > 0 { BYTE_ORDER_MARK.len() as u64 } else { 0 };
-        if self.rules.has_header && self.position == header_at && self.passed.header_lines == 0 {
+        if self.rules.has_header && self.position == header_at && !self.has_passed_header {
             // The header was read when the source was made, so a file without its end is all header.
             match (self.rules.rule.first(self.pending()), is_read_out) {
                 (Some(line), _) => self.advance(line.next),
                 (None, true) => self.advance(self.pending().len()),
                 (None, false) => return false,
             }
-            self.passed.header_lines += 1;
+            self.has_passed_header = true;
         }
         true
     }
