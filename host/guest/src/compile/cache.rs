@@ -140,6 +140,3 @@ fn make_private(folder: &Path) -> io::Result<()> {
 fn why_not_private(folder: &Path) -> io::Result<Option<&'static str>> {
     Ok(if fs::metadata(folder)?.is_dir() { None } else { Some("it is not a folder") })
 }
-
-#[cfg(test)]
-mod tests;

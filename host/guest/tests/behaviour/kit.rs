@@ -1,4 +1,6 @@
-//! Guests, built once, and turns to run them on.
+//! Guests, built once, and turns to run them on. Shared by test programs, none of which needs all of it.
+
+#![allow(dead_code, reason = "each program uses a part")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,12 +22,19 @@ pub(crate) fn guests_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/guests")
 }
 
+/// Where guests are built: in the target folder of whoever runs, so that all of them share it.
+fn guests_target() -> PathBuf {
+    let own = std::env::current_exe().expect("the system says which program runs");
+    // `target/PROFILE/{deps,examples}/PROGRAM`
+    own.ancestors().nth(3).expect("cargo runs what it built").join("guests")
+}
+
 /// Where the core modules lie. Builds them all, once per process; cargo sees to it that this is work only
 /// after a change.
 static CORE_MODULES: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = guests_folder();
     let toolchain = WasmToolchain::detect_in(&folder).expect("there is a compiler for guests");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
+    let target = guests_target();
     let mut cargo = toolchain::cargo();
     toolchain.apply_environment(&mut cargo);
     let built = cargo
@@ -64,7 +73,11 @@ pub(crate) fn sandbox(options: &SandboxOptions) -> Sandbox {
 
 /// The sandbox most tests share.
 pub(crate) fn shared_sandbox() -> &'static Sandbox {
-    static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| sandbox(&SandboxOptions::default()));
+    static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
+        let compiled = guests_target().join("compiled");
+        let compiler = Compiler::in_process().with_cache(compiled).expect("the target folder is ours");
+        Sandbox::new(&SandboxOptions::default(), compiler).expect("there is address space")
+    });
     &SANDBOX
 }
 

@@ -44,6 +44,7 @@ guests! {
     describes_without_end
     describes_wrongly
     echo
+    echo_keys
     fields
     foreign_import
     foreign_world
