@@ -1,0 +1,57 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Measures the engine against a native function and a bare loop.
+///
+/// Example: cargo xtask bench -- --quick --case dedup
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo xtask bench --", version)]
+pub(crate) struct Args {
+    /// Only cases whose name begins so; may be given several times
+    #[arg(long = "case", value_name = "NAME")]
+    pub(crate) cases: Vec<String>,
+
+    /// Records of each input
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) records: Option<u64>,
+
+    /// A tenth of the records: a look, not a measurement
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Rounds of each case
+    #[arg(long, default_value_t = 6, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(5..))]
+    pub(crate) rounds: u32,
+
+    /// Where inputs and the report are kept
+    #[arg(long, default_value = "target/bench", value_name = "DIRECTORY")]
+    pub(crate) directory: PathBuf,
+
+    /// List the cases and stop
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// One run, described as JSON; how the benchmark calls itself
+    #[arg(long, hide = true, value_name = "JSON")]
+    pub(crate) one_run: Option<String>,
+}
+
+impl Args {
+    /// Records of each input when the command line names no number: enough for a second of work.
+    const RECORDS: u64 = 2_000_000;
+    /// The same for `--quick`.
+    const QUICK_RECORDS: u64 = 200_000;
+
+    /// How many records each input has.
+    pub(crate) fn record_count(&self) -> u64 {
+        self.records.unwrap_or(if self.quick { Self::QUICK_RECORDS } else { Self::RECORDS })
+    }
+
+    /// Whether the case called `name` was asked for.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|prefix| name.starts_with(prefix.as_str()))
+    }
+}

@@ -1,0 +1,193 @@
+//! The cases, and what each is to reach.
+
+use serde::{Deserialize, Serialize};
+
+use crate::input::InputKind;
+
+/// An input and the work done on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    /// What the command line calls it.
+    pub(crate) name: &'static str,
+    /// What is done, for a person.
+    pub(crate) title: &'static str,
+    /// What is read.
+    pub(crate) input: InputKind,
+    /// What is done with it.
+    pub(crate) work: Work,
+    /// Where the output goes while times are taken.
+    pub(crate) target_sink: SinkKind,
+    /// What it is to reach.
+    pub(crate) targets: &'static [Target],
+}
+
+/// What is done with a record. Every variant does exactly this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Work {
+    /// Every record goes on as it is.
+    Pass,
+    /// Every record goes on with its first 16 bytes in capitals.
+    MapBinary,
+    /// A record goes on if its last byte is a letter.
+    FilterBinary,
+    /// An order goes on if its `amount` is above 500.
+    FilterJson,
+    /// Of an order `event_id` and `amount` go on, as a new JSON object.
+    MapJson,
+    /// An order goes on if its `event_id` was not seen before.
+    Dedup,
+    /// Every word of a line comes out with the number of times it was seen.
+    Words,
+}
+
+/// Where output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SinkKind {
+    /// It is counted and forgotten.
+    Count,
+    /// It is counted and goes into a checksum that does not depend on its order.
+    Checksum,
+    /// Lines of a file.
+    File,
+}
+
+/// Who does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Variant {
+    /// The engine with a sandboxed function: fuel on, batches of up to 4096 rows.
+    Guest,
+    /// The engine with the same function in Rust.
+    Native,
+    /// A bare loop.
+    Raw,
+    /// As `Guest`, without counting fuel.
+    FuelOff,
+    /// As `Guest`, with batches of so many rows.
+    Batch(u32),
+}
+
+impl Variant {
+    /// Every variant, the one the others are compared with first.
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Guest, Self::Native, Self::Raw, Self::FuelOff, Self::Batch(1), Self::Batch(64), Self::Batch(1024)];
+
+    /// What the report calls it.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Guest => "guest (fuel on, batch 4096)".to_owned(),
+            Self::Native => "native".to_owned(),
+            Self::Raw => "raw loop".to_owned(),
+            Self::FuelOff => "guest, fuel off".to_owned(),
+            Self::Batch(rows) => format!("guest, batch {rows}"),
+        }
+    }
+}
+
+/// A figure and its bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// CPU-seconds the guest takes for a million records, at most.
+    CpuPerMillion(f64),
+    /// CPU time of the variant over that of the guest, at least.
+    Ratio(Variant, f64),
+    /// CPU time of copying the input once in memory, over that of the guest, at least.
+    OfMemcpy(f64),
+    /// Records per second of CPU time, at least.
+    PerCore(f64),
+    /// Peak memory grown during the run over the bytes of the live entries, at most.
+    MemoryOverLive(f64),
+}
+
+const DEDUP_TARGETS: &[Target] = &[
+    Target::Ratio(Variant::Native, 0.8),
+    Target::Ratio(Variant::Raw, 0.8),
+    Target::Ratio(Variant::FuelOff, 0.87),
+    Target::CpuPerMillion(0.7),
+    Target::PerCore(2_000_000.0),
+    Target::MemoryOverLive(2.0),
+];
+
+const BINARY_TARGETS: &[Target] =
+    &[Target::Ratio(Variant::Native, 0.5), Target::OfMemcpy(0.10), Target::CpuPerMillion(0.27)];
+
+const JSON_TARGETS: &[Target] =
+    &[Target::Ratio(Variant::Native, 0.85), Target::Ratio(Variant::Raw, 0.9), Target::CpuPerMillion(0.27)];
+
+/// Every case, in the order of the report.
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "pass-binary",
+        title: "pass, 100-byte lines",
+        input: InputKind::Binary,
+        work: Work::Pass,
+        target_sink: SinkKind::Count,
+        targets: BINARY_TARGETS,
+    },
+    Case {
+        name: "map-binary",
+        title: "map, 100-byte lines",
+        input: InputKind::Binary,
+        work: Work::MapBinary,
+        target_sink: SinkKind::Count,
+        targets: BINARY_TARGETS,
+    },
+    Case {
+        name: "filter-binary",
+        title: "filter, 100-byte lines",
+        input: InputKind::Binary,
+        work: Work::FilterBinary,
+        target_sink: SinkKind::Count,
+        targets: BINARY_TARGETS,
+    },
+    Case {
+        name: "filter-json",
+        title: "filter on one field, 170-byte JSON",
+        input: InputKind::Orders36,
+        work: Work::FilterJson,
+        target_sink: SinkKind::Count,
+        targets: JSON_TARGETS,
+    },
+    Case {
+        name: "map-json",
+        title: "two fields in, two out, 170-byte JSON",
+        input: InputKind::Orders36,
+        work: Work::MapJson,
+        target_sink: SinkKind::Count,
+        targets: JSON_TARGETS,
+    },
+    Case {
+        name: "dedup-16",
+        title: "dedup, 16-byte keys, 20 % repeats, 170-byte JSON",
+        input: InputKind::Orders16,
+        work: Work::Dedup,
+        target_sink: SinkKind::Count,
+        targets: DEDUP_TARGETS,
+    },
+    Case {
+        name: "dedup-36",
+        title: "dedup, 36-byte keys, 20 % repeats, 170-byte JSON",
+        input: InputKind::Orders36,
+        work: Work::Dedup,
+        target_sink: SinkKind::Count,
+        targets: DEDUP_TARGETS,
+    },
+    Case {
+        name: "dedup-36-file",
+        title: "dedup, 36-byte keys, 20 % repeats, 170-byte JSON, to a file",
+        input: InputKind::Orders36,
+        work: Work::Dedup,
+        target_sink: SinkKind::File,
+        targets: DEDUP_TARGETS,
+    },
+    Case {
+        name: "words",
+        title: "word count, lines of 12 words",
+        input: InputKind::Words,
+        work: Work::Words,
+        target_sink: SinkKind::Count,
+        targets: &[Target::Ratio(Variant::Native, 0.6), Target::Ratio(Variant::Raw, 0.4)],
+    },
+];

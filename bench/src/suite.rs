@@ -1,0 +1,104 @@
+//! Runs the cases.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+
+use crate::args::Args;
+use crate::cases::{CASES, Case, SinkKind, Variant};
+use crate::input::{Input, ensure_input};
+use crate::one_run::{RunResult, RunSpec, in_own_process};
+use crate::report::{CaseReport, Report, Runs};
+use crate::rounds::order;
+use crate::tally::Tally;
+use crate::{guests, micro};
+
+/// Runs every case and single operation that was asked for, and says what it finds as it goes.
+///
+/// # Errors
+/// When an input, a guest or a run fails, or the output of a variant is not that of the bare loop.
+pub(crate) fn run(args: &Args, say: &mut impl FnMut(&str)) -> anyhow::Result<Report> {
+    fs::create_dir_all(&args.directory)?;
+    let directory = args.directory.canonicalize()?;
+    say("building the guests");
+    guests::build(&directory)?;
+    let mut figures = Vec::new();
+    if args.wants("micro") {
+        figures.extend(micro::guest_figures(&directory)?);
+    }
+    if args.wants("raw") {
+        figures.extend(micro::raw_figures(&directory, args.record_count())?);
+    }
+    figures.iter().for_each(|figure| say(&figure.line()));
+    let mut cases = Vec::new();
+    for case in CASES.iter().filter(|case| args.wants(case.name)) {
+        let report = run_case(case, args, &directory, say)?;
+        say(&report.text());
+        cases.push(report);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Report { processor: processor(), cores, rounds: args.rounds, figures, cases })
+}
+
+fn run_case(case: &Case, args: &Args, directory: &Path, say: &mut impl FnMut(&str)) -> anyhow::Result<CaseReport> {
+    let input = ensure_input(directory, case.input, args.record_count())?;
+    say(&format!("{}: {} records, comparing outputs", case.name, input.records));
+    let expected = compare_outputs(case, &input, directory)?;
+    let mut all: Vec<Runs> = Variant::ALL.iter().map(|&variant| Runs { variant, results: Vec::new() }).collect();
+    for round in 0..args.rounds {
+        say(&format!("{}: round {} of {}", case.name, round + 1, args.rounds));
+        for place in order(all.len(), round) {
+            let runs = all.get_mut(place).context("an order names variants there are")?;
+            let result = run_variant(case, runs.variant, case.target_sink, &input, directory)?;
+            ensure!(
+                result.tally.records == expected.records,
+                "{} of {}: {} records came out, {} are right",
+                runs.variant.name(),
+                case.name,
+                result.tally.records,
+                expected.records,
+            );
+            runs.results.push(result);
+        }
+    }
+    let memcpy_cpu_ns = micro::memcpy_cpu_ns(input.bytes);
+    Ok(CaseReport::new(case, input, &all, memcpy_cpu_ns)?.with_checksum(expected.checksum))
+}
+
+/// Runs every variant once and compares what comes out with what the bare loop makes.
+fn compare_outputs(case: &Case, input: &Input, directory: &Path) -> anyhow::Result<Tally> {
+    let expected = run_variant(case, Variant::Raw, SinkKind::Checksum, input, directory)?.tally;
+    for variant in Variant::ALL {
+        let found = run_variant(case, variant, SinkKind::Checksum, input, directory)?.tally;
+        ensure!(
+            found == expected,
+            "{} of {} puts out something else than the bare loop: {found:?}, expected {expected:?}",
+            variant.name(),
+            case.name,
+        );
+    }
+    Ok(expected)
+}
+
+fn run_variant(
+    case: &Case,
+    variant: Variant,
+    sink: SinkKind,
+    input: &Input,
+    directory: &Path,
+) -> anyhow::Result<RunResult> {
+    in_own_process(&RunSpec {
+        work: case.work,
+        variant,
+        input: input.path.clone(),
+        sink,
+        directory: directory.to_path_buf(),
+    })
+}
+
+fn processor() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    named.map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
+}
