@@ -2,8 +2,7 @@ use tidegate::testing::{Harness, Record};
 
 use super::{Delays, tenths};
 
-const CONFIG: &str =
-    r#"{"figures_every":3,"late_minutes":15,"alert_from":2,"raise_above":12.0,"clear_below":8.0}"#;
+const CONFIG: &str = r#"{"figures_every":3,"late_minutes":15,"alert_from":2,"raise_above":12.0,"clear_below":8.0}"#;
 
 fn flight(origin: &str, delay: i64) -> Record {
     Record::json(&format!(r#"{{"date":"2001/01/01 06:55","origin":"{origin}","delay":{delay}}}"#))
