@@ -1,0 +1,199 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs your functions, compiled to WebAssembly, over streams of records, and never lets a record
+/// through twice.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Start here:\n  tidegate new my-dedup && cd my-dedup && tidegate run job.yaml\n\n\
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 cancelled with Ctrl-C.")]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Options every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// How results are printed.
+    #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) output: OutputFormat,
+
+    /// Which log lines go to standard error: `warn`, `info`, `guest=debug`, ... (tracing filter syntax).
+    #[arg(long, global = true, env = "TIDEGATE_LOG", default_value = "warn", value_name = "FILTER")]
+    pub(crate) log: String,
+
+    /// Log lines as JSON.
+    #[arg(long, global = true)]
+    pub(crate) log_json: bool,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For people.
+    Human,
+    /// For programs: one JSON document on standard output; errors as JSON on standard error.
+    Json,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a new function crate that builds, with a test and a job file.
+    #[command(after_help = "Example:\n  tidegate new orders-dedup --template dedup")]
+    New(New),
+    /// Compile a function crate to a component and check it against the host's world.
+    #[command(after_help = "Examples:\n  tidegate build\n  tidegate build examples/dedup/guest\n  \
+        tidegate build some-component.wasm      # only checks and describes it")]
+    Build(Build),
+    /// Run a function over records in batch sizes 1, 7 and 512, with its instance thrown away in
+    /// between, and compare what comes out with what is expected.
+    #[command(after_help = "Example:\n  tidegate test examples/dedup/guest --key /id \
+        --input input.jsonl --expect expected.jsonl")]
+    Test(Test),
+    /// Run one job in this process.
+    #[command(after_help = "Examples:\n  tidegate run examples/dedup/job.yaml\n  \
+        tidegate run job.yaml --output json | jq .operators\n  tidegate run job.yaml --check")]
+    Run(Run),
+    /// Print the JSON Schema of the job file.
+    #[command(after_help = "Example:\n  tidegate schema > job.schema.json")]
+    Schema,
+    /// Print shell completions.
+    #[command(after_help = "Example:\n  tidegate completions bash > /etc/bash_completion.d/tidegate")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    #[command(after_help = "Example:\n  tidegate man | man -l -")]
+    Man,
+
+    /// Server with REST, web UI and metrics.
+    #[command(hide = true)]
+    Server(NotAvailable),
+    /// The module registry.
+    #[command(hide = true)]
+    Module(NotAvailable),
+    /// Jobs of a server.
+    #[command(hide = true)]
+    Job(NotAvailable),
+    /// Savepoints.
+    #[command(hide = true)]
+    Savepoint(NotAvailable),
+    /// Live keyed state.
+    #[command(hide = true)]
+    State(NotAvailable),
+    /// Records given up on.
+    #[command(hide = true)]
+    DeadLetter(NotAvailable),
+    /// The exactly-once self-test.
+    #[command(hide = true)]
+    Verify(NotAvailable),
+}
+
+/// A command whose name is taken and whose work is not built.
+#[derive(Debug, Args)]
+pub(crate) struct NotAvailable {
+    /// Whatever is given.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<String>,
+}
+
+/// `tidegate new`.
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The name of the function: 1 to 64 of a-z, 0-9 and `-`, a letter first. A folder of this name is made.
+    pub(crate) name: String,
+    /// What to start from: `dedup` (keyed, drops repeats), `map` (stateless) or `window`.
+    #[arg(long, default_value = "dedup")]
+    pub(crate) template: String,
+    /// Take the SDK from this folder instead of from where the tidegate sources were built.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sdk: Option<PathBuf>,
+}
+
+/// `tidegate build`.
+#[derive(Debug, Args)]
+pub(crate) struct Build {
+    /// A function crate, or a component file to check.
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Where the component goes; `target/tidegate/NAME.wasm` in the crate unless given.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// `tidegate test`.
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// A function crate, or a component file.
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// The records, one a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// What must come out, one record a line, in order. `NAME=FILE` is for the output called NAME; a
+    /// plain FILE is for the first. May be given more than once.
+    #[arg(long, value_name = "FILE", required_unless_present = "print")]
+    pub(crate) expect: Vec<String>,
+    /// Where the key of a keyed function stands: a JSON pointer, or `$value`.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) key: Option<String>,
+    /// How values are read.
+    #[arg(long, value_enum, default_value_t = TestFormat::Json)]
+    pub(crate) format: TestFormat,
+    /// The function's config, a JSON object.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub(crate) config: String,
+    /// Print what comes out of the first output instead of comparing.
+    #[arg(long, conflicts_with = "expect")]
+    pub(crate) print: bool,
+}
+
+/// How `tidegate test` reads values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TestFormat {
+    /// A JSON value a line.
+    Json,
+    /// CSV with a header line.
+    Csv,
+    /// Bytes.
+    Raw,
+}
+
+/// `tidegate run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The job file: YAML or JSON.
+    pub(crate) job: PathBuf,
+    /// Check everything that can be checked without running, then stop.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Stop at the end of input instead of waiting for more. Sources that end (files, generators with
+    /// a number of records) end the job anyway.
+    #[arg(long)]
+    pub(crate) until_end: bool,
+    /// Parallelism of every operator that does not name its own, instead of the job file's.
+    #[arg(long, value_name = "N")]
+    pub(crate) parallelism: Option<u32>,
+    /// No progress, only the summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Compile modules in this process instead of in a limited child process.
+    #[arg(long, hide = true)]
+    pub(crate) compile_in_process: bool,
+    /// Turn fuel metering off. For benchmarks: a function may then run until its deadline.
+    #[arg(long, hide = true)]
+    pub(crate) no_fuel: bool,
+    /// Where compiled modules are kept.
+    #[arg(long, env = "TIDEGATE_CACHE", value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+}

@@ -1,0 +1,7 @@
+//! One module per command: reads its arguments, asks the rooms, prints the result.
+
+pub(crate) mod build;
+pub(crate) mod new;
+pub(crate) mod run;
+pub(crate) mod test;
+pub(crate) mod texts;

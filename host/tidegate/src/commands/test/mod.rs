@@ -1,0 +1,161 @@
+//! `tidegate test`: a function over records, the same in every batch size and with its instance thrown
+//! away in between.
+
+mod collect;
+mod compare;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use contract::FunctionFactory;
+use model::job::{InputRef, KeySpec, OnError};
+use model::{InputId, JobName, OperatorUid, Parallelism};
+use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SystemClock};
+
+use crate::args::{OutputFormat, Test};
+use crate::commands::run::json_line;
+use crate::commands::texts::print;
+use crate::report::CliError;
+use crate::wiring::modules::Modules;
+use crate::wiring::test_source;
+use collect::{Collect, Records};
+use compare::first_difference;
+
+/// Batch sizes that a function must not be able to tell apart: one record, an odd few, many.
+const BATCH_ROWS: [usize; 3] = [1, 7, 512];
+
+/// What must come out of one output.
+struct Expectation {
+    output: String,
+    file: String,
+    bytes: Vec<u8>,
+}
+
+/// Runs the function and compares.
+pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliError> {
+    let modules = Modules::new(None, false, true)?;
+    let factory = modules.open(&args.path, &model::job::DEFAULT_LIMITS)?;
+    let names: Vec<String> = factory.descriptor().outputs.iter().map(|port| port.name.clone()).collect();
+    if args.print {
+        let results = run_once(args, &factory, 512)?;
+        let first = names.first().and_then(|name| results.get(name));
+        let lines = first.into_iter().flatten().flatten().flat_map(|value| [value.as_slice(), b"\n"].concat());
+        return print(&lines.collect::<Vec<u8>>());
+    }
+    let expectations = read_expectations(args, &names)?;
+    let mut checked = 0;
+    for rows in BATCH_ROWS {
+        let results = run_once(args, &factory, rows)?;
+        for expectation in &expectations {
+            let found = results.get(&expectation.output).map(Vec::as_slice).unwrap_or_default();
+            checked += compare_output(expectation, found, rows)?;
+        }
+    }
+    match output {
+        OutputFormat::Human => print(
+            format!("ok: {checked} records as expected, in batches of {BATCH_ROWS:?} with fresh instances\n").as_bytes(),
+        ),
+        OutputFormat::Json => {
+            let document = serde_json::json!({ "ok": true, "records_compared": checked, "batch_rows": BATCH_ROWS });
+            print(json_line(&document)?.as_bytes())
+        }
+    }
+}
+
+fn read_expectations(args: &Test, outputs: &[String]) -> Result<Vec<Expectation>, CliError> {
+    let mut expectations = Vec::new();
+    for text in &args.expect {
+        let named = text.split_once('=').filter(|(name, _)| outputs.iter().any(|output| output == name));
+        let (output, file) = match (named, outputs.first()) {
+            (Some((name, file)), _) => (name.to_owned(), file.to_owned()),
+            (None, Some(first)) => (first.clone(), text.clone()),
+            (None, None) => return Err(CliError::usage("--expect: the function has no output")),
+        };
+        let bytes = std::fs::read(&file).map_err(|error| {
+            CliError::usage(format!("--expect: read `{file}`: {error}"))
+                .with_help(format!("outputs of the function: {}", outputs.join(", ")))
+        })?;
+        expectations.push(Expectation { output, file, bytes });
+    }
+    Ok(expectations)
+}
+
+fn compare_output(expectation: &Expectation, found: &[Option<Vec<u8>>], rows: usize) -> Result<usize, CliError> {
+    let expected = expectation.bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let expected: Vec<&[u8]> = expected.filter(|line| !line.is_empty()).collect();
+    // A tombstone has no bytes to write on a line; it compares as the text a person would expect.
+    let found = found.iter().map(|record| record.as_deref().unwrap_or(b"(tombstone)"));
+    match first_difference(expected.iter().copied(), found) {
+        None => Ok(expected.len()),
+        Some(difference) => Err(CliError::failed(format!(
+            "output `{}` differs at record {} of `{}`, in batches of {rows}\n  {}",
+            expectation.output,
+            difference.record,
+            expectation.file,
+            difference.describe()
+        ))),
+    }
+}
+
+/// Runs the function over the whole input and returns what came out of each output.
+fn run_once(
+    args: &Test,
+    factory: &Arc<dyn FunctionFactory>,
+    rows: usize,
+) -> Result<BTreeMap<String, Records>, CliError> {
+    let (graph, sinks) = graph(args, factory, rows)?;
+    let job = runtime::start(&graph, Arc::new(SystemClock::new()))?;
+    job.wait().map_err(|failure| CliError::of(crate::commands::run::failure_problem(&failure)))?;
+    Ok(sinks.into_iter().map(|(name, sink)| (name, sink.take())).collect())
+}
+
+fn graph(
+    args: &Test,
+    factory: &Arc<dyn FunctionFactory>,
+    rows: usize,
+) -> Result<(JobGraph, Vec<(String, Collect)>), CliError> {
+    let uid = |name: &str| OperatorUid::new(name).map_err(|error| CliError::failed(error.to_string()));
+    let name = JobName::new("test").map_err(|error| CliError::failed(error.to_string()))?;
+    let descriptor = factory.descriptor();
+    let mut graph = JobGraph::new(name);
+    graph.settings.batch.max_rows = rows;
+    graph.settings.renew_instances = true;
+    graph.sources.push(test_source(uid("input")?, &args.input, args.format)?);
+    graph.functions.push(FunctionNode {
+        uid: uid("function")?,
+        inputs: vec![FunctionInput { input: InputId(0), from: InputRef { from: uid("input")?, output: None } }],
+        key: key_spec(args, descriptor)?,
+        factory: Arc::clone(factory),
+        config: args.config.clone(),
+        on_error: OnError::Fail,
+        parallelism: Parallelism(1),
+        state: Some(Arc::new(state::MemoryBackend::default())),
+    });
+    let mut sinks = Vec::new();
+    for (index, port) in descriptor.outputs.iter().enumerate() {
+        let sink = Collect::default();
+        graph.sinks.push(SinkNode {
+            uid: uid(&format!("output-{index}"))?,
+            inputs: vec![InputRef { from: uid("function")?, output: Some(port.name.clone()) }],
+            sink: Arc::new(sink.clone()),
+            // Fields that a function leaves to the host are written as JSON, whatever was read.
+            format: format::Format::Json,
+            parallelism: Parallelism(1),
+        });
+        sinks.push((port.name.clone(), sink));
+    }
+    Ok((graph, sinks))
+}
+
+fn key_spec(args: &Test, descriptor: &model::Descriptor) -> Result<Option<KeySpec>, CliError> {
+    match (&args.key, descriptor.keyed && !descriptor.assigns) {
+        (None, false) => Ok(None),
+        (None, true) => Err(CliError::usage("the function is keyed: --key is missing")
+            .with_help("say where the key stands: `--key /id`, or `--key '$value'` for the whole value")),
+        (Some(key), false) => Err(CliError::usage(format!("--key {key}: the function takes no key"))),
+        (Some(key), true) if key == "$value" => Ok(Some(KeySpec::WholeValue)),
+        (Some(key), true) if key.starts_with('/') => Ok(Some(KeySpec::Field(key.clone()))),
+        (Some(key), true) => Err(CliError::usage(format!("--key {key}: expected a JSON pointer such as `/id`, or `$value`"))),
+    }
+}

@@ -1,0 +1,227 @@
+//! What a person or a program sees when a command fails.
+//!
+//! A [`CliError`] is one or several problems, each with a code (its page is `docs/errors/E####.md`), a
+//! message, where there is a text to point at a place in it, and help. It is rendered once, in
+//! [`CliError::print`].
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::ops::Range;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report, Severity};
+use serde::Serialize;
+
+use crate::args::OutputFormat;
+
+/// Exit code of a command that failed.
+const FAILED: u8 = 1;
+/// Exit code of a command that was used wrongly; also what the argument parser returns.
+const USAGE: u8 = 2;
+
+/// A text that problems point into.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceText {
+    /// The file's name as the user gave it.
+    pub(crate) name: String,
+    /// The whole text.
+    pub(crate) text: Arc<str>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Problem {
+    /// The code of its page, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<String>,
+    /// What is wrong, where, expected and found.
+    pub(crate) message: String,
+    /// Whose fault it is, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) blame: Option<String>,
+    /// What led to it, outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) causes: Vec<String>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) help: Option<String>,
+    /// Line and column, from 1, in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<usize>,
+    /// Column, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) column: Option<usize>,
+    /// Bytes of the text it is about.
+    #[serde(skip)]
+    pub(crate) span: Option<Range<usize>>,
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    problems: Vec<Problem>,
+    source: Option<SourceText>,
+    exit: u8,
+}
+
+impl CliError {
+    /// A failure with one message.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::of(Problem { message: message.into(), ..Problem::default() })
+    }
+
+    /// Wrong usage with one message.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { exit: USAGE, ..Self::failed(message) }
+    }
+
+    /// A failure that is one problem.
+    pub(crate) fn of(problem: Problem) -> Self {
+        Self { problems: vec![problem], source: None, exit: FAILED }
+    }
+
+    /// A failure that is several problems of one text.
+    pub(crate) fn in_text(problems: Vec<Problem>, source: SourceText) -> Self {
+        Self { problems, source: Some(source), exit: FAILED }
+    }
+
+    /// Says what to do next about the last problem.
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.help = Some(help.into());
+        }
+        self
+    }
+
+    /// Says what the problems are about.
+    pub(crate) fn about(mut self, subject: &str) -> Self {
+        for problem in &mut self.problems {
+            problem.message = format!("{subject}: {}", problem.message);
+        }
+        self
+    }
+
+    /// Gives the last problem the code of its page.
+    pub(crate) fn with_code(mut self, code: &str) -> Self {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.code = Some(code.to_owned());
+        }
+        self
+    }
+
+    /// Prints it on standard error and says how the process ends.
+    pub(crate) fn print(&self, output: OutputFormat) -> ExitCode {
+        let text = match output {
+            OutputFormat::Human => self.for_people(),
+            OutputFormat::Json => self.for_programs(),
+        };
+        // Standard error may be closed; there is nowhere left to say so.
+        drop(std::io::stderr().write_all(text.as_bytes()));
+        ExitCode::from(self.exit)
+    }
+
+    fn for_programs(&self) -> String {
+        let file = self.source.as_ref().map(|source| source.name.as_str());
+        let document = serde_json::json!({ "error": { "file": file, "problems": self.problems } });
+        format!("{document}\n")
+    }
+
+    fn for_people(&self) -> String {
+        let theme = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(terminal_width());
+        let mut text = String::new();
+        for problem in &self.problems {
+            let report = self.as_report(problem);
+            if handler.render_report(&mut text, report.as_ref()).is_err() {
+                // The renderer only fails when the span lies outside the text; the message still matters.
+                text.clear();
+                let _infallible = writeln!(text, "{}", problem.message);
+            }
+        }
+        text
+    }
+
+    fn as_report(&self, problem: &Problem) -> Report {
+        let mut message = problem.message.clone();
+        for cause in &problem.causes {
+            let _infallible = write!(message, "\n  because: {cause}");
+        }
+        if let Some(blame) = &problem.blame {
+            let _infallible = write!(message, "\n  blame: {blame}");
+        }
+        let mut diagnostic = MietteDiagnostic::new(message).with_severity(Severity::Error);
+        if let Some(code) = &problem.code {
+            diagnostic = diagnostic.with_code(code.clone());
+        }
+        diagnostic = match (&problem.help, &problem.code) {
+            (Some(help), Some(code)) => diagnostic.with_help(format!("{help}; see docs/errors/{code}.md")),
+            (Some(help), None) => diagnostic.with_help(help.clone()),
+            (None, Some(code)) => diagnostic.with_help(format!("see docs/errors/{code}.md")),
+            (None, None) => diagnostic,
+        };
+        match (&self.source, &problem.span) {
+            (Some(source), Some(span)) => {
+                let label = LabeledSpan::at(span.clone(), "here");
+                Report::new(diagnostic.with_label(label))
+                    .with_source_code(NamedSource::new(&source.name, source.text.to_string()))
+            }
+            _ => Report::new(diagnostic),
+        }
+    }
+}
+
+impl From<contract::Error> for CliError {
+    fn from(error: contract::Error) -> Self {
+        Self::of(Problem {
+            code: error.code().map(str::to_owned),
+            message: without_code(&error.to_string(), error.code()),
+            blame: Some(error.blame().to_string()),
+            causes: causes_of(&error),
+            ..Problem::default()
+        })
+    }
+}
+
+/// The chain of sources of an error, leaving out those whose text the one before already says.
+pub(crate) fn causes_of(error: &dyn std::error::Error) -> Vec<String> {
+    let mut said = error.to_string();
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !said.contains(&text) {
+            causes.push(text.clone());
+        }
+        said = text;
+        next = cause.source();
+    }
+    causes
+}
+
+/// The message without the code that its display begins with.
+fn without_code(message: &str, code: Option<&str>) -> String {
+    let stripped = code.and_then(|code| message.strip_prefix(code));
+    stripped.map_or(message, str::trim_start).to_owned()
+}
+
+fn terminal_width() -> usize {
+    let columns = usize::from(console::Term::stderr().size().1);
+    columns.clamp(60, 120)
+}
+
+impl From<toolchain::Error> for CliError {
+    fn from(error: toolchain::Error) -> Self {
+        let causes = causes_of(&error);
+        Self::of(Problem {
+            code: Some(error.code().to_owned()),
+            message: error.to_string(),
+            causes,
+            ..Problem::default()
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! From a job file to a graph of objects: the only place that knows which implementation stands
+//! behind which word of the file.
+
+pub(crate) mod modules;
+mod sinks;
+mod sources;
+
+pub(crate) use sources::test_source;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use contract::FunctionFactory;
+use format::{CsvFormat, Format};
+use model::job::{CsvSpec, FormatSpec, FunctionSpec, JobSpec, StateBackendKind};
+use model::{Descriptor, OperatorUid, Parallelism};
+use protocol::batching::BatchLimits;
+use runtime::{FunctionInput, FunctionNode, JobGraph, Settings};
+
+use crate::commands::run::job_file_error;
+use crate::report::CliError;
+use modules::Modules;
+
+/// What the command line says instead of the job file.
+#[derive(Debug, Default)]
+pub(crate) struct Overrides {
+    /// Of every operator.
+    pub(crate) parallelism: Option<u32>,
+    /// Refuse sources that never end.
+    pub(crate) until_end: bool,
+}
+
+/// A job ready to start.
+pub(crate) struct Wired {
+    /// The graph.
+    pub(crate) graph: JobGraph,
+    /// Whether one of its sinks writes records to standard output.
+    pub(crate) writes_stdout: bool,
+}
+
+/// Opens modules, checks the whole job, and makes its graph. Nothing is read or written yet.
+pub(crate) fn wire(spec: &JobSpec, modules: &Modules, overrides: &Overrides) -> Result<Wired, CliError> {
+    let parallelism = |own: Parallelism| match overrides.parallelism {
+        Some(given) => Parallelism(given),
+        None => own,
+    };
+    check_overrides(spec, overrides)?;
+    let factories = open_modules(spec, modules)?;
+    let descriptors: BTreeMap<OperatorUid, Descriptor> =
+        factories.iter().map(|(uid, factory)| (uid.clone(), factory.descriptor().clone())).collect();
+    spec.check_outputs(&descriptors).map_err(job_file_error)?;
+
+    let mut graph = JobGraph::new(spec.name.clone());
+    graph.settings = settings(spec)?;
+    for source in &spec.sources {
+        graph.sources.push(sources::node(spec, source, parallelism(source.parallelism))?);
+    }
+    for function in &spec.functions {
+        let Some(factory) = factories.get(&function.uid) else { continue };
+        graph.functions.push(function_node(spec, function, factory, parallelism(function.parallelism))?);
+    }
+    for sink in &spec.sinks {
+        graph.sinks.push(sinks::node(spec, sink, parallelism(sink.parallelism))?);
+    }
+    graph.dead_letters = spec.dead_letters.as_ref().map(|connector| sinks::dead_letters(spec, connector));
+    graph.check().map_err(|error| CliError::failed(error.to_string()))?;
+    for function in &graph.functions {
+        modules.check_config(&graph, function)?;
+    }
+    Ok(Wired { graph, writes_stdout: sinks::writes_stdout(spec) })
+}
+
+fn check_overrides(spec: &JobSpec, overrides: &Overrides) -> Result<(), CliError> {
+    if let Some(given) = overrides.parallelism
+        && !(1..=u32::from(spec.key_groups)).contains(&given)
+    {
+        return Err(CliError::usage(format!(
+            "--parallelism {given}: expected 1 to {}, the number of key groups of the job",
+            spec.key_groups
+        )));
+    }
+    if overrides.until_end
+        && let Some(endless) = spec.sources.iter().find(|source| sources::is_endless(source))
+    {
+        return Err(CliError::usage(format!("--until-end: source `{}` never ends", endless.uid))
+            .with_help("give the generator a number of `records`"));
+    }
+    Ok(())
+}
+
+fn open_modules(
+    spec: &JobSpec,
+    modules: &Modules,
+) -> Result<BTreeMap<OperatorUid, Arc<dyn FunctionFactory>>, CliError> {
+    let mut factories = BTreeMap::new();
+    for function in &spec.functions {
+        let path = spec.resolve(&function.module);
+        let factory = modules.open(&path, &function.limits)?;
+        factories.insert(function.uid.clone(), factory);
+    }
+    Ok(factories)
+}
+
+fn settings(spec: &JobSpec) -> Result<Settings, CliError> {
+    let size = |bytes: u64| usize::try_from(bytes).map_err(|_| CliError::usage(format!("{bytes} bytes: too many")));
+    Ok(Settings {
+        key_groups: spec.key_groups,
+        batch: BatchLimits {
+            max_rows: usize::try_from(spec.batch.max_rows).unwrap_or(BatchLimits::MAX_ROWS),
+            max_bytes: size(spec.batch.max_bytes)?,
+            max_age: spec.batch.max_age,
+        },
+        queue_bytes: size(spec.queue_bytes)?,
+        ..Settings::default()
+    })
+}
+
+fn function_node(
+    spec: &JobSpec,
+    function: &FunctionSpec,
+    factory: &Arc<dyn FunctionFactory>,
+    parallelism: Parallelism,
+) -> Result<FunctionNode, CliError> {
+    let descriptor = factory.descriptor();
+    let mut inputs = Vec::new();
+    for input in &function.inputs {
+        let id = input.resolve(descriptor).ok_or_else(|| {
+            CliError::failed(format!("function `{}` has no input `{}`", function.uid, input.name.as_deref().unwrap_or("")))
+        })?;
+        inputs.extend(input.from.iter().map(|from| FunctionInput { input: id, from: from.clone() }));
+    }
+    let keeps_state = !descriptor.states.is_empty();
+    Ok(FunctionNode {
+        uid: function.uid.clone(),
+        inputs,
+        key: function.key.clone(),
+        factory: Arc::clone(factory),
+        config: function.config.clone(),
+        on_error: function.on_error,
+        parallelism,
+        state: keeps_state.then(|| backend(spec.state.backend)),
+    })
+}
+
+fn backend(kind: StateBackendKind) -> Arc<dyn contract::StateBackend> {
+    match kind {
+        StateBackendKind::Memory => Arc::new(state::MemoryBackend::default()),
+    }
+}
+
+/// The format of a source or sink; `columns` are those that a CSV header line tells.
+fn format(spec: &FormatSpec, columns: &[String]) -> Format {
+    match spec {
+        FormatSpec::Json => Format::Json,
+        FormatSpec::Raw => Format::Raw,
+        FormatSpec::Csv(CsvSpec { delimiter, columns: named, .. }) => {
+            let columns = if named.is_empty() { columns } else { named };
+            Format::Csv(CsvFormat { delimiter: *delimiter, columns: columns.to_vec() })
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Modules: from a path to a function factory, built first where the path is a crate.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use contract::{FunctionFactory, Task};
+use guest::compile::{CHILD_ARGUMENT, ChildProgram, child_main};
+use guest::{CompileLimits, Compiler, GuestFactory, Limits, Module, Sandbox, SandboxOptions};
+use model::SubtaskIndex;
+use model::job::LimitsSpec;
+use runtime::{FunctionNode, JobGraph};
+use toolchain::{BuildOptions, build_guest};
+
+use crate::report::CliError;
+
+/// Where modules are loaded, once per process.
+pub(crate) struct Modules {
+    sandbox: Sandbox,
+    fuel: bool,
+}
+
+/// Ends the process as the compiler's child if it was started as one.
+pub(crate) fn compile_child() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    (arguments.next()? == CHILD_ARGUMENT).then(|| child_main(arguments))
+}
+
+impl Modules {
+    /// A sandbox that keeps compiled code in `cache`, or in the user's cache folder.
+    pub(crate) fn new(cache: Option<&Path>, in_process: bool, fuel: bool) -> Result<Self, CliError> {
+        let compiler = if in_process {
+            Compiler::in_process()
+        } else {
+            let program =
+                ChildProgram::current().map_err(|error| CliError::failed(format!("find the running program: {error}")))?;
+            Compiler::in_child(program, CompileLimits::default())
+        };
+        let compiler = match cache.map(Path::to_owned).or_else(default_cache) {
+            Some(folder) => compiler.with_cache(folder).map_err(contract::Error::from)?,
+            None => compiler,
+        };
+        let options = SandboxOptions { fuel, ..SandboxOptions::default() };
+        let sandbox = Sandbox::new(&options, compiler).map_err(contract::Error::from)?;
+        Ok(Self { sandbox, fuel })
+    }
+
+    /// The component at `path`, or built from the crate at `path`.
+    pub(crate) fn open(&self, path: &Path, limits: &LimitsSpec) -> Result<Arc<dyn FunctionFactory>, CliError> {
+        let bytes = component_bytes(path)?;
+        let module = self.load(&bytes, path)?;
+        let limits = Limits {
+            memory_bytes: limits.memory_bytes,
+            fuel_per_record: self.fuel.then_some(limits.fuel_per_record),
+            time_per_batch: limits.time_per_batch,
+        };
+        let factory = GuestFactory::new(module, limits).map_err(contract::Error::from)?;
+        Ok(Arc::new(factory))
+    }
+
+    /// Loads a component; `path` is for messages.
+    pub(crate) fn load(&self, bytes: &[u8], path: &Path) -> Result<Arc<Module>, CliError> {
+        self.sandbox
+            .load(bytes)
+            .map_err(|error| CliError::from(contract::Error::from(error)).about(&path.display().to_string()))
+    }
+
+    /// Lets a throw-away instance read its config, so that a wrong value is refused before the job starts.
+    pub(crate) fn check_config(&self, graph: &JobGraph, function: &FunctionNode) -> Result<(), CliError> {
+        let task = Task {
+            job: graph.name.clone(),
+            operator: function.uid.clone(),
+            subtask: SubtaskIndex(0),
+            parallelism: function.parallelism,
+            config: function.config.clone(),
+        };
+        let checked = function.factory.instantiate(&task);
+        checked.map(drop).map_err(|error| CliError::from(error).about(&format!("function `{}`", function.uid)))
+    }
+}
+
+/// A component file's bytes, or those of the component built from a crate.
+fn component_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    if path.is_dir() {
+        let options = BuildOptions { quiet: true, ..BuildOptions::default() };
+        return Ok(build_guest(path, &options)?.component);
+    }
+    std::fs::read(path).map_err(|error| {
+        CliError::usage(format!("read module `{}`: {error}", path.display()))
+            .with_help("name a component file (`tidegate build` makes one) or the folder of a function crate")
+    })
+}
+
+/// `$XDG_CACHE_HOME/tidegate/modules`, or `~/.cache/tidegate/modules`; `None` where there is no home.
+fn default_cache() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("tidegate").join("modules"))
+}

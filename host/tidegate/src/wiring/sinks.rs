@@ -1,0 +1,47 @@
+//! Sinks of the job file.
+
+use std::sync::Arc;
+
+use connectors::blackhole::BlackholeSink;
+use connectors::file::{FileSink, FileSinkOptions};
+use connectors::stdout::StdoutSink;
+use contract::Sink;
+use model::Parallelism;
+use model::job::{FormatSpec, JobSpec, SinkConnector, SinkSpec};
+use runtime::SinkNode;
+
+use super::format;
+use crate::report::CliError;
+
+/// The node of a sink.
+pub(super) fn node(spec: &JobSpec, sink: &SinkSpec, parallelism: Parallelism) -> Result<SinkNode, CliError> {
+    Ok(SinkNode {
+        uid: sink.uid.clone(),
+        inputs: sink.from.clone(),
+        sink: connector(spec, &sink.connector, &sink.format),
+        format: format(&sink.format, &[]),
+        parallelism,
+    })
+}
+
+/// The dead letters are JSON documents, wherever they go.
+pub(super) fn dead_letters(spec: &JobSpec, wanted: &SinkConnector) -> Arc<dyn Sink> {
+    connector(spec, wanted, &FormatSpec::Json)
+}
+
+fn connector(spec: &JobSpec, wanted: &SinkConnector, format: &FormatSpec) -> Arc<dyn Sink> {
+    match wanted {
+        SinkConnector::File(file) => {
+            let options = FileSinkOptions::from_spec(file, format, spec.resolve(&file.path));
+            Arc::new(FileSink::new(options))
+        }
+        SinkConnector::Stdout => Arc::new(StdoutSink::new(format)),
+        SinkConnector::Blackhole => Arc::new(BlackholeSink::new()),
+    }
+}
+
+/// Whether records of the job go to standard output.
+pub(super) fn writes_stdout(spec: &JobSpec) -> bool {
+    let sinks = spec.sinks.iter().map(|sink| &sink.connector);
+    sinks.chain(&spec.dead_letters).any(|connector| *connector == SinkConnector::Stdout)
+}

@@ -1,0 +1,86 @@
+//! Sources of the job file, and the one that `tidegate test` reads.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use connectors::file::{FileSource, FileSourceOptions};
+use connectors::generator::{GeneratorOptions, GeneratorSource};
+use contract::Source;
+use model::job::{
+    CsvSpec, FileSourceSpec, FormatSpec, JobSpec, OnError, SourceCompression, SourceConnector, SourceSpec, TimeUnit,
+};
+use model::{OperatorUid, Parallelism};
+use runtime::{EventTimeCut, SourceNode, SystemClock};
+
+use super::format;
+use crate::args::TestFormat;
+use crate::report::CliError;
+
+/// The node of a source.
+pub(super) fn node(spec: &JobSpec, source: &SourceSpec, parallelism: Parallelism) -> Result<SourceNode, CliError> {
+    let (connector, columns): (Arc<dyn Source>, Vec<String>) = match &source.connector {
+        SourceConnector::File(file) => {
+            let options = FileSourceOptions::from_spec(file, &source.format, spec.resolve(&file.path));
+            let files = FileSource::new(options)?;
+            let columns = files.columns().to_vec();
+            (Arc::new(files), columns)
+        }
+        SourceConnector::Generator(generator) => {
+            let options = GeneratorOptions { spec: generator.clone(), parallelism };
+            (Arc::new(GeneratorSource::new(options, Arc::new(SystemClock::new()))), Vec::new())
+        }
+    };
+    Ok(SourceNode {
+        uid: source.uid.clone(),
+        source: connector,
+        format: format(&source.format, &columns),
+        event_time: source.event_time.as_ref().map(|time| EventTimeCut { path: time.field.clone(), unit: unit(time.unit) }),
+        on_error: source.on_error,
+        parallelism,
+    })
+}
+
+/// Whether a source never comes to its end.
+pub(super) fn is_endless(source: &SourceSpec) -> bool {
+    match &source.connector {
+        SourceConnector::File(_) => false,
+        SourceConnector::Generator(generator) => generator.records.is_none(),
+    }
+}
+
+/// A source that reads one file, for `tidegate test`.
+pub(crate) fn test_source(uid: OperatorUid, path: &Path, read_as: TestFormat) -> Result<SourceNode, CliError> {
+    /// Longer than any record a person would put into a test.
+    const MAX_RECORD_BYTES: u64 = 16 << 20;
+    let spec = match read_as {
+        TestFormat::Json => FormatSpec::Json,
+        TestFormat::Raw => FormatSpec::Raw,
+        TestFormat::Csv => FormatSpec::Csv(CsvSpec { delimiter: b',', columns: Vec::new(), header: true }),
+    };
+    let file = FileSourceSpec {
+        path: path.to_owned(),
+        include: Vec::new(),
+        compression: SourceCompression::Auto,
+        max_record_bytes: MAX_RECORD_BYTES,
+    };
+    let source = FileSource::new(FileSourceOptions::from_spec(&file, &spec, path.to_owned()))?;
+    let columns = source.columns().to_vec();
+    Ok(SourceNode {
+        uid,
+        source: Arc::new(source),
+        format: format(&spec, &columns),
+        event_time: None,
+        on_error: OnError::Fail,
+        parallelism: Parallelism(1),
+    })
+}
+
+fn unit(unit: TimeUnit) -> ::format::TimeUnit {
+    match unit {
+        TimeUnit::Seconds => ::format::TimeUnit::S,
+        TimeUnit::Millis => ::format::TimeUnit::Ms,
+        TimeUnit::Micros => ::format::TimeUnit::Us,
+        TimeUnit::Nanos => ::format::TimeUnit::Ns,
+        TimeUnit::Rfc3339 => ::format::TimeUnit::Rfc3339,
+    }
+}
