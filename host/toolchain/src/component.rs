@@ -1,7 +1,6 @@
 //! From a core module to a component.
 
 use wit_component::{ComponentEncoder, metadata};
-use wit_parser::WorldKey;
 
 use crate::Error;
 
@@ -28,19 +27,18 @@ pub fn componentize(name: &str, core: &[u8]) -> Result<Vec<u8>, Error> {
         .resolve
         .worlds
         .get(bindings.world)
-        .map(|world| world.exports.keys().map(|key| interface_name(&bindings.resolve, key)).collect())
+        .map(|world| world.exports.keys().map(|key| bindings.resolve.name_world_key(key)).collect())
         .unwrap_or_default();
+    // A crate that uses the SDK and defines no function has the imports of our world, and nothing else.
+    if exports.is_empty() {
+        return Err(Error::NoWorld { module: name.to_owned() });
+    }
     if !exports.iter().any(|export| export == FUNCTION) {
-        let found = if exports.is_empty() { "a world without exports".to_owned() } else { exports.join(", ") };
-        return Err(Error::ForeignWorld { module: name.to_owned(), found });
+        return Err(Error::ForeignWorld { module: name.to_owned(), found: exports.join("`, `") });
     }
     ComponentEncoder::default()
         .validate(true)
         .module(core)
         .and_then(|mut encoder| encoder.encode())
         .map_err(|error| refused(&format!("{error:#}")))
-}
-
-fn interface_name(resolve: &wit_parser::Resolve, key: &WorldKey) -> String {
-    resolve.name_world_key(key)
 }

@@ -63,9 +63,9 @@ pub enum Error {
         /// What the compiler said.
         diagnostics: String,
     },
-    /// The module says nothing about the world it was made for.
+    /// The module provides no function: it says nothing of a world, or only what it imports.
     #[error(
-        "the module of `{module}` binds no world: expected `{}`; write the function with `#[tidegate::function]` and depend on `tidegate-guest`",
+        "the module of `{module}` provides no function: expected one of the world `{}`; depend on `tidegate-guest` and write the function with `#[tidegate::function]`",
         crate::component::WORLD
     )]
     NoWorld {
@@ -74,13 +74,13 @@ pub enum Error {
     },
     /// The module was made for another world.
     #[error(
-        "the module of `{module}` binds the world `{found}`, expected `{}`; build it with the `tidegate-guest` that belongs to this tidegate",
+        "the module of `{module}` provides `{found}`, expected the world `{}`; build it with the `tidegate-guest` that belongs to this tidegate",
         crate::component::WORLD
     )]
     ForeignWorld {
         /// The package or file.
         module: String,
-        /// The world it was made for.
+        /// What it provides instead.
         found: String,
     },
     /// The module cannot be made a component: it imports or lacks something.

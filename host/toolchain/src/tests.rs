@@ -114,6 +114,31 @@ fn a_module_without_a_world_says_what_to_add() {
     assert!(error.to_string().contains("#[tidegate::function]"), "{error}");
 }
 
+/// Says in a module without code that it is bound to the world of `wit`.
+fn bound_to(wit: &str) -> Vec<u8> {
+    let mut resolve = wit_parser::Resolve::default();
+    let package = resolve.push_str("other.wit", wit).unwrap();
+    let world = resolve.select_world(&[package], None).unwrap();
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    wit_component::embed_component_metadata(&mut module, &resolve, world, wit_component::StringEncoding::UTF8).unwrap();
+    module
+}
+
+#[test]
+fn a_module_of_another_world_is_told_which_one_is_expected() {
+    let module = bound_to("package other:thing@1.0.0;\ninterface run { go: func(); }\nworld w { export run; }\n");
+    let error = componentize("foreign", &module).unwrap_err();
+    assert_eq!(error.code(), "E0256");
+    let said = error.to_string();
+    assert!(said.contains("`other:thing/run@1.0.0`") && said.contains("`tidegate:flow/operator@0.1.0`"), "{said}");
+}
+
+#[test]
+fn a_module_that_only_imports_provides_no_function() {
+    let module = bound_to("package other:thing@1.0.0;\ninterface run { go: func(); }\nworld w { import run; }\n");
+    assert_eq!(componentize("imports", &module).unwrap_err().code(), "E0255");
+}
+
 #[test]
 fn what_is_no_module_is_refused() {
     for bytes in [&b""[..], b"#!/bin/sh", b"\0asm\x0d\0\x01\0"] {
