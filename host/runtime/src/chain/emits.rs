@@ -244,3 +244,6 @@ fn cannot_encode(error: &EncodeError, rows: &[u32]) -> Failure {
 fn contract(message: String) -> Failure {
     Failure { kind: FailureKind::Contract, row: None, message }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@
 //!    does not exist, no cut that its format does not know.
 
 mod check;
+mod error;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ use model::job::{InputRef, KeySpec, OnError};
 use model::{InputId, JobName, OperatorUid, Parallelism};
 use protocol::batching::BatchLimits;
 
-pub use check::Error;
 pub(crate) use check::{Checked, Consumer, DEAD_LETTERS_UID, Producer};
+pub use error::Error;
 
 /// A job, ready to be started.
 #[derive(Clone)]
