@@ -210,7 +210,7 @@ proptest! {
 
     #[test]
     fn numbers_have_the_bits_of_serde_json(numbers in vec(number(), 1..20)) {
-        let documents: Vec<String> = numbers.iter().map(|number| format!("{{\"a\":{number},\"b\":[{number}]}}")).collect();
+        let documents: Vec<String> = numbers.iter().map(|number| format!("{{\"a\":{number},\"b\":[{number}],\"\":\"long enough to read ahead\"}}")).collect();
         oracle::compare(&documents.iter().map(String::as_bytes).collect::<Vec<_>>());
     }
 
@@ -239,8 +239,7 @@ proptest! {
         let Ok(value) = serde_json::from_str::<Value>(&document) else { return Ok(()) };
         let mut paths = Vec::new();
         pointers(&value, String::new(), &mut paths);
-        prop_assume!(!paths.is_empty());
-        let some = paths.split_off(pick.index(paths.len()));
+        let some = if paths.is_empty() { paths } else { paths.split_off(pick.index(paths.len())) };
         let cut = |path: &String| Cut { path: path.clone(), kind: CutKind::Field(FieldKind::Json), required: true };
         let cuts: Vec<Cut> = some.iter().take(20).map(cut).collect();
         let values = Values::from([&document, &document].iter().collect::<Column>());

@@ -6,7 +6,22 @@ use model::{Cells, Column, FieldKind, Values};
 use serde_json::Value;
 
 /// Paths that generated documents are likely to have.
-pub(crate) const PATHS: [&str; 9] = ["/a", "/b", "/a/b", "/a/0", "/b/1/a", "/a/a/a/a", "/a~1b~0", "/é", "/"];
+pub(crate) const PATHS: [&str; 12] = [
+    "/a",
+    "/b",
+    "/a/b",
+    "/a/0",
+    "/b/1/a",
+    "/a/a/a/a",
+    "/a~1b~0",
+    "/é",
+    "/",
+    // No element: it has a leading zero.
+    "/b/00",
+    // Longer than one comparison of a guess, with a twin that differs at its end.
+    "/a name of 20 bytes 1",
+    "/a name that is too long to be guessed",
+];
 
 const KINDS: [CutKind; 9] = [
     CutKind::Field(FieldKind::Text),
