@@ -62,8 +62,7 @@ fn of_trap(error: &wasmtime::Error, host: &Host, phase: Phase, limits: &Limits) 
                     format!("stack overflow in `{call}`: frames deeper than {} KiB", WASM_STACK_BYTES >> 10),
                 ),
                 Some(trap) => failure(FailureKind::Trap, trap_text(*trap, error, phase)),
-                // What could not be lifted: text that is not UTF-8, a list outside of memory, too much data.
-                None => failure(FailureKind::Contract, format!("`{call}`: {}", error.root_cause())),
+                None => failure(FailureKind::Contract, format!("`{call}`: {}", unlifted_text(error))),
             }
         }
     }
@@ -90,6 +89,16 @@ pub(crate) fn denied_text(denied: Denied, phase: Phase, limits: &Limits) -> Stri
             format!("`{call}` wanted a table of {wanted} elements: at most {} are allowed", caps::TABLE_ELEMENTS)
         }
     }
+}
+
+/// What could not be lifted: text that is not UTF-8, a list outside of memory, too much data.
+fn unlifted_text(error: &wasmtime::Error) -> String {
+    let text = error.root_cause().to_string();
+    // wasmtime has no type for it, and calls it fuel, which it is not here.
+    if text.contains("fuel allocated for hostcalls") {
+        return "one call passes more bytes than the host takes".to_owned();
+    }
+    text
 }
 
 /// The trap, and the innermost function that has a name.

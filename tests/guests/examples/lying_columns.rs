@@ -42,11 +42,7 @@ impl Behaviour for LyingColumns {
             b"cells-kind" => typed_with(|fields| fields[0].cells = Cells::Integers(vec![1, 2, 3])),
             b"cells-short" => typed_with(|fields| fields[1].cells = Cells::Integers(vec![1])),
             b"boolean-two" => typed_with(|fields| fields[2].cells = Cells::Booleans(vec![0, 1, 2])),
-            b"text-bytes" => typed_with(|fields| fields[0].cells = Cells::Texts(column([b"a", b"\xff", b"b"]))),
-            b"text-cut" => typed_with(|fields| {
-                fields[0].cells = Cells::Texts(Column { bytes: bytes("aéb"), ends: vec![2, 3, 4] });
-            }),
-            b"json-broken" => typed_with(|fields| fields[3].cells = Cells::Texts(column(["1", "{", "3"]))),
+            b"absent-text" => typed_with(|fields| fields[0].present = vec![1, 0, 1]),
             b"field-present-long" => typed_with(|fields| fields[1].present = vec![1; 9]),
             b"honest" => typed_with(|_| ()),
             _ => emit::push(0, &three()),

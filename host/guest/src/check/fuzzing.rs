@@ -25,7 +25,7 @@ pub fn check_anything(bytes: &[u8]) {
         assert!(records.values.is_empty() || records.fields.is_empty(), "values or fields");
         assert!(records.fields.is_empty() || records.fields.len() == port.fields.len());
         assert!(records.fields.iter().all(|field| field.len() == count && has_present_for_all(&field.present, count)));
-        assert!(records.fields.iter().all(|field| is_text(&field.cells)));
+        assert!(records.fields.iter().all(|field| are_whole(&field.cells)));
         assert!(records.timestamps.is_empty() || records.timestamps.len() == count);
         if let Some(headers) = &records.headers {
             let owners = &headers.owners;
@@ -56,9 +56,9 @@ fn has_present_for_all(present: &[u8], count: usize) -> bool {
     present.is_empty() || (present.len() == count && present.iter().all(|&mark| mark <= 1))
 }
 
-fn is_text(cells: &Cells) -> bool {
+fn are_whole(cells: &Cells) -> bool {
     match cells {
-        Cells::Texts(texts) => texts.iter().all(|text| std::str::from_utf8(text).is_ok()),
+        Cells::Texts(texts) => texts.iter().map(<[u8]>::len).sum::<usize>() == texts.bytes().len(),
         Cells::Booleans(booleans) => booleans.iter().all(|&cell| cell <= 1),
         Cells::Integers(_) | Cells::Floats(_) => true,
     }

@@ -11,7 +11,7 @@ fn run_large(values: &[&str]) -> Result<contract::Turn, contract::Failure> {
 
 #[test]
 fn a_gigabyte_in_one_call_is_refused_before_it_is_copied() {
-    check_failure(run_large(&["once"]), FailureKind::Contract, &["`process`", "too much data"]);
+    check_failure(run_large(&["once"]), FailureKind::Contract, &["`process`", "more bytes than the host takes"]);
 }
 
 #[test]
