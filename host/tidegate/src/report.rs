@@ -102,14 +102,6 @@ impl CliError {
         self
     }
 
-    /// Gives the last problem the code of its page.
-    pub(crate) fn with_code(mut self, code: &str) -> Self {
-        if let Some(problem) = self.problems.last_mut() {
-            problem.code = Some(code.to_owned());
-        }
-        self
-    }
-
     /// Prints it on standard error and says how the process ends.
     pub(crate) fn print(&self, output: OutputFormat) -> ExitCode {
         let text = match output {
@@ -137,18 +129,25 @@ impl CliError {
         let mut text = String::new();
         for problem in &self.problems {
             let report = self.as_report(problem);
+            if !text.is_empty() {
+                text.push('\n');
+            }
             if handler.render_report(&mut text, report.as_ref()).is_err() {
                 // The renderer only fails when the span lies outside the text; the message still matters.
                 text.clear();
                 let _infallible = writeln!(text, "{}", problem.message);
             }
         }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
         text
     }
 
     fn as_report(&self, problem: &Problem) -> Report {
+        let said = |cause: &str| problem.message.to_lowercase().contains(&cause.to_lowercase());
         let mut message = problem.message.clone();
-        for cause in &problem.causes {
+        for cause in problem.causes.iter().filter(|cause| !said(cause)) {
             let _infallible = write!(message, "\n  because: {cause}");
         }
         if let Some(blame) = &problem.blame {

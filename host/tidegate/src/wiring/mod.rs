@@ -125,7 +125,11 @@ fn function_node(
     let mut inputs = Vec::new();
     for input in &function.inputs {
         let id = input.resolve(descriptor).ok_or_else(|| {
-            CliError::failed(format!("function `{}` has no input `{}`", function.uid, input.name.as_deref().unwrap_or("")))
+            CliError::failed(format!(
+                "function `{}` has no input `{}`",
+                function.uid,
+                input.name.as_deref().unwrap_or("")
+            ))
         })?;
         inputs.extend(input.from.iter().map(|from| FunctionInput { input: id, from: from.clone() }));
     }

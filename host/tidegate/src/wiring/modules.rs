@@ -32,8 +32,8 @@ impl Modules {
         let compiler = if in_process {
             Compiler::in_process()
         } else {
-            let program =
-                ChildProgram::current().map_err(|error| CliError::failed(format!("find the running program: {error}")))?;
+            let program = ChildProgram::current()
+                .map_err(|error| CliError::failed(format!("find the running program: {error}")))?;
             Compiler::in_child(program, CompileLimits::default())
         };
         let compiler = match cache.map(Path::to_owned).or_else(default_cache) {

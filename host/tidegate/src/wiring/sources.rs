@@ -34,7 +34,10 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec, parallelism: Parallelism
         uid: source.uid.clone(),
         source: connector,
         format: format(&source.format, &columns),
-        event_time: source.event_time.as_ref().map(|time| EventTimeCut { path: time.field.clone(), unit: unit(time.unit) }),
+        event_time: source
+            .event_time
+            .as_ref()
+            .map(|time| EventTimeCut { path: time.field.clone(), unit: unit(time.unit) }),
         on_error: source.on_error,
         parallelism,
     })

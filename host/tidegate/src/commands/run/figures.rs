@@ -32,9 +32,8 @@ pub(crate) fn rates(
     };
     let seconds = job.uptime.saturating_sub(since).as_secs_f64().max(1e-9);
     let subtask_seconds = seconds * f64::from(operator.parallelism.0.max(1));
-    let share = |now: Duration, before: Duration| {
-        (now.saturating_sub(before).as_secs_f64() / subtask_seconds).clamp(0.0, 1.0)
-    };
+    let share =
+        |now: Duration, before: Duration| (now.saturating_sub(before).as_secs_f64() / subtask_seconds).clamp(0.0, 1.0);
     Rates {
         records_in: as_f64(operator.records_in.saturating_sub(records_in)) / seconds,
         records_out: as_f64(operator.records_out.saturating_sub(records_out)) / seconds,
@@ -86,7 +85,8 @@ pub(crate) fn notes(operator: &OperatorSnapshot) -> String {
         .map(|(name, value)| format!("{name} {}", number(*value)))
         .collect();
     let totals = [("dead letters", operator.dead_letters), ("skipped", operator.skipped)];
-    notes.extend(totals.iter().filter(|(_, total)| *total > 0).map(|(name, total)| format!("{name} {}", count(*total))));
+    notes
+        .extend(totals.iter().filter(|(_, total)| *total > 0).map(|(name, total)| format!("{name} {}", count(*total))));
     notes.extend(operator.faults.iter().map(|(reason, total)| format!("{reason} {}", count(*total))));
     if operator.log_lines_dropped > 0 {
         notes.push(format!("log lines dropped {}", count(operator.log_lines_dropped)));
@@ -95,14 +95,14 @@ pub(crate) fn notes(operator: &OperatorSnapshot) -> String {
 }
 
 /// A counter or gauge: whole numbers without a fraction.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole, positive and below 2^53")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be whole, positive and below 2^53"
+)]
 fn number(value: f64) -> String {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if value.fract() == 0.0 && (0.0..EXACT).contains(&value) {
-        count(value as u64)
-    } else {
-        format!("{value:.3}")
-    }
+    if value.fract() == 0.0 && (0.0..EXACT).contains(&value) { count(value as u64) } else { format!("{value:.3}") }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use connectors::stdout::READER_GONE;
 use cpu_time::ProcessTime;
 use model::job::JobSpec;
 use runtime::{JobHandle, Outcome, SystemClock};
@@ -33,7 +34,12 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
     let job = runtime::start(&wired.graph, Arc::new(SystemClock::new()))?;
     cancel_on_signal(&job)?;
     progress::follow(&job, args.quiet || output == OutputFormat::Json);
-    let summary = job.wait().map_err(|failure| CliError::of(failure_problem(&failure)))?;
+    let summary = match job.wait() {
+        Ok(summary) => summary,
+        // `tidegate run … | head`: whoever read our records has enough of them.
+        Err(failure) if failure.code.as_deref() == Some(READER_GONE) => return Ok(ExitCode::SUCCESS),
+        Err(failure) => return Err(CliError::of(failure_problem(&failure))),
+    };
 
     let report = summary::Report { job: name.as_str(), summary: &summary, cpu: started.elapsed() };
     match output {

@@ -28,7 +28,8 @@ pub(crate) fn follow(job: &JobHandle, quiet: bool) {
 
 fn follow_live(job: &JobHandle) {
     let all = MultiProgress::new();
-    let style = ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let style =
+        ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
     let mut earlier: Option<JobSnapshot> = None;
     let mut lines: Vec<ProgressBar> = Vec::new();
     while !job.wait_for(LIVE) {
@@ -63,10 +64,7 @@ fn follow_plain(job: &JobHandle) {
     }
 }
 
-fn describe(
-    earlier: Option<(&JobSnapshot, &OperatorSnapshot)>,
-    later: (&JobSnapshot, &OperatorSnapshot),
-) -> String {
+fn describe(earlier: Option<(&JobSnapshot, &OperatorSnapshot)>, later: (&JobSnapshot, &OperatorSnapshot)) -> String {
     let operator = later.1;
     let rates = rates(earlier, later);
     let notes = notes(operator);

@@ -54,7 +54,8 @@ pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliErro
     }
     match output {
         OutputFormat::Human => print(
-            format!("ok: {checked} records as expected, in batches of {BATCH_ROWS:?} with fresh instances\n").as_bytes(),
+            format!("ok: {checked} records as expected, in batches of {BATCH_ROWS:?} with fresh instances\n")
+                .as_bytes(),
         ),
         OutputFormat::Json => {
             let document = serde_json::json!({ "ok": true, "records_compared": checked, "batch_rows": BATCH_ROWS });
@@ -156,6 +157,8 @@ fn key_spec(args: &Test, descriptor: &model::Descriptor) -> Result<Option<KeySpe
         (Some(key), false) => Err(CliError::usage(format!("--key {key}: the function takes no key"))),
         (Some(key), true) if key == "$value" => Ok(Some(KeySpec::WholeValue)),
         (Some(key), true) if key.starts_with('/') => Ok(Some(KeySpec::Field(key.clone()))),
-        (Some(key), true) => Err(CliError::usage(format!("--key {key}: expected a JSON pointer such as `/id`, or `$value`"))),
+        (Some(key), true) => {
+            Err(CliError::usage(format!("--key {key}: expected a JSON pointer such as `/id`, or `$value`")))
+        }
     }
 }

@@ -1,0 +1,151 @@
+//! The binary as a person meets it: exit codes, messages, and that nothing is half done.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the binary in `folder`.
+fn tidegate(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tidegate"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .env_remove("TIDEGATE_LOG")
+        .output()
+        .expect("the binary starts")
+}
+
+/// What the binary said on standard error, with its exit code.
+fn refused(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = tidegate(folder, arguments);
+    let said = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    (output.status.code().expect("it was not killed"), said)
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.join(name), text).expect("a file in a temporary folder");
+}
+
+/// A job without functions: lines go from a file to another.
+const COPY: &str = "
+name: copy
+sources:
+  lines: { file: { path: in.txt }, format: raw }
+sinks:
+  out: { input: lines, file: { path: out.txt }, format: raw }
+";
+
+#[test]
+fn a_job_copies_every_line_and_says_how_many() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", COPY);
+    write(folder.path(), "in.txt", "a\n\nlast without an end");
+    let output = tidegate(folder.path(), &["run", "job.yaml", "--output", "json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(summary["outcome"], "finished");
+    assert_eq!(summary["records_in"], 3);
+    let copied = fs::read_to_string(folder.path().join("out.txt")).expect("the sink's file");
+    assert_eq!(copied, "a\n\nlast without an end\n");
+}
+
+#[test]
+fn a_second_run_refuses_to_overwrite_what_the_first_wrote() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", COPY);
+    write(folder.path(), "in.txt", "a\n");
+    assert!(tidegate(folder.path(), &["run", "job.yaml"]).status.success());
+    write(folder.path(), "in.txt", "b\n");
+    let (code, said) = refused(folder.path(), &["run", "job.yaml"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("out.txt") && said.contains("overwrite"), "{said}");
+    assert_eq!(fs::read_to_string(folder.path().join("out.txt")).expect("the first output"), "a\n");
+}
+
+#[test]
+fn every_problem_of_a_job_file_is_said_with_its_line_and_a_page() {
+    let folder = folder();
+    let text = "name: x\nsources:\n  a: { file: { path: in }, fromat: json }\nsinks:\n  o: { input: b, stdout: {} }\n";
+    write(folder.path(), "job.yaml", text);
+    let (code, said) = refused(folder.path(), &["run", "job.yaml"]);
+    assert_eq!(code, 1);
+    for expected in ["E0103", "did you mean `format`", "job.yaml:3", "E0111", "job.yaml:5"] {
+        assert!(said.contains(expected), "`{expected}` is missing in:\n{said}");
+    }
+}
+
+#[test]
+fn errors_are_documents_for_programs() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", "name: x\nkafka: {}\n");
+    let (code, said) = refused(folder.path(), &["run", "job.yaml", "--output", "json"]);
+    assert_eq!(code, 1);
+    let document: serde_json::Value = serde_json::from_str(&said).expect("one JSON document");
+    assert_eq!(document["error"]["file"], "job.yaml");
+    let problems = document["error"]["problems"].as_array().expect("a list");
+    assert!(problems.iter().any(|problem| problem["code"] == "E0103" && problem["line"] == 2), "{said}");
+}
+
+#[test]
+fn what_is_not_built_is_refused_by_name() {
+    let folder = folder();
+    for command in ["server", "module", "job", "savepoint", "state", "dead-letter", "verify"] {
+        let (code, said) = refused(folder.path(), &[command, "--any", "thing"]);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("not available yet"), "{said}");
+    }
+}
+
+#[test]
+fn a_wrong_module_is_called_what_it_is() {
+    let folder = folder();
+    let core_module = b"\0asm\x01\0\0\0";
+    let files: [(&str, &[u8], &str); 3] =
+        [("text.wasm", b"hello", "text"), ("empty.wasm", b"", "empty"), ("core.wasm", core_module, "core module")];
+    for (name, bytes, expected) in files {
+        write(folder.path(), name, bytes);
+        let (code, said) = refused(folder.path(), &["build", name]);
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains(name) && said.contains(expected) && said.contains("E02"), "{said}");
+    }
+}
+
+#[test]
+fn a_missing_job_file_is_wrong_usage() {
+    let folder = folder();
+    let (code, said) = refused(folder.path(), &["run", "nowhere.yaml"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("nowhere.yaml"), "{said}");
+}
+
+#[test]
+fn until_end_refuses_a_source_that_never_ends() {
+    let folder = folder();
+    let endless = "name: x\nsources:\n  g: { generator: { shape: orders }, format: json }\nsinks:\n  o: { input: g, blackhole: {} }\n";
+    write(folder.path(), "job.yaml", endless);
+    let (code, said) = refused(folder.path(), &["run", "job.yaml", "--until-end"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("`g` never ends"), "{said}");
+}
+
+#[test]
+fn the_printed_schema_is_the_one_of_the_job_file() {
+    let output = tidegate(folder().path(), &["schema"]);
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a JSON document");
+    assert!(schema["properties"]["sources"].is_object());
+}
+
+#[test]
+fn the_manual_and_completions_name_every_visible_command() {
+    let manual = tidegate(folder().path(), &["man"]).stdout;
+    let completions = tidegate(folder().path(), &["completions", "bash"]).stdout;
+    for command in ["new", "build", "test", "run", "schema"] {
+        for text in [&manual, &completions] {
+            assert!(String::from_utf8_lossy(text).contains(command));
+        }
+    }
+}
