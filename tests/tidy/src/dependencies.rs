@@ -28,7 +28,12 @@ pub fn check(rooms: &[Room], manifests: &[(String, Manifest)], page: &str) -> Ve
     for (_, manifest) in manifests {
         let outside = |name: &&String| !ours(name) && !manifest.by_path.contains(name);
         used.extend(manifest.dependencies.iter().filter(outside).cloned());
-        used.extend(manifest.workspace_dependencies.iter().filter(outside).cloned());
+    }
+    for name in manifests.iter().flat_map(|(_, manifest)| &manifest.workspace_dependencies) {
+        if !used.contains(name) && !ours(name) {
+            violations
+                .push(format!("Cargo.toml: no room depends on `{name}`; remove it from [workspace.dependencies]"));
+        }
     }
     let lines = listed(page);
     let mut seen = BTreeSet::new();

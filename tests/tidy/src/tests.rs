@@ -109,6 +109,15 @@ fn a_line_that_says_nothing_or_stands_twice_is_found() {
 }
 
 #[test]
+fn a_dependency_of_the_workspace_that_no_room_uses_is_found() {
+    let root =
+        Manifest::parse("[workspace.dependencies]\ncsv = \"1\"\nrand = \"0.9\"\nmodel = { path = \"m\" }\n").unwrap();
+    let uses = manifest("state", "[dependencies]\ncsv.workspace = true\n");
+    let found = dependencies::check(TWO, &[(String::new(), root), uses], "- `csv`: reads CSV in tests\n");
+    assert_eq!(found, ["Cargo.toml: no room depends on `rand`; remove it from [workspace.dependencies]"]);
+}
+
+#[test]
 fn a_page_in_order_passes() {
     assert!(check_dependencies("- `serde`: reads and writes config\n- `csv`: reads CSV in tests\n").is_empty());
 }
