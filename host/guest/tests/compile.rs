@@ -95,6 +95,25 @@ fn a_component_that_is_not_valid_is_refused_with_the_compilers_reason() {
 }
 
 #[test]
+fn proposals_that_functions_do_not_need_are_off() {
+    let proposals: [(&str, u8, &[u8]); 5] = [
+        ("64-bit memory", 5, &[1, 4, 0]),
+        ("two memories", 5, &[2, 0, 0, 0, 0]),
+        ("shared memory", 5, &[1, 3, 1, 1]),
+        ("garbage-collected types", 1, &[1, 0x5f, 0]),
+        ("pages of one byte", 5, &[1, 8, 0, 0]),
+    ];
+    for (name, id, content) in proposals {
+        let mut module = b"\0asm\x01\0\0\0".to_vec();
+        section(id, content, &mut module);
+        let mut bytes = component("echo");
+        section(1, &module, &mut bytes);
+        let error = load(Compiler::in_process(), &bytes).expect_err(name);
+        assert_eq!(error.code(), "E0206", "{name}: {error}");
+    }
+}
+
+#[test]
 fn a_compiler_that_takes_too_much_memory_costs_a_child() {
     let limits = CompileLimits { memory_bytes: 256 << 20, ..CompileLimits::default() };
     let error = load(Compiler::in_child(child_program(), limits), &heavy()).unwrap_err();
