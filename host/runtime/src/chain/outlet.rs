@@ -33,20 +33,21 @@ impl Outlet {
         if batch.is_empty() {
             return Ok(());
         }
+        // What waits must not keep much more alive than it weighs.
+        let batch = compact(batch);
         let bytes = batch.weight_bytes();
         let is_worth_sending =
             batch.len() >= context.limits.max_rows / WORTH_SENDING || bytes >= context.limits.max_bytes / WORTH_SENDING;
         if is_worth_sending {
             self.flush(context)?;
-            return self.send(batch, context);
+            return self.put(StreamElement::Batch(batch), bytes, context);
         }
         if self.batches.is_empty() {
             self.since = context.elapsed();
         }
         self.gathered.rows += batch.len();
         self.gathered.bytes += bytes;
-        // A gathered batch keeps its arena alive; a sparse one is copied now rather than later.
-        self.batches.push(compact(batch));
+        self.batches.push(batch);
         self.close_if_due(self.since, false, context)
     }
 
@@ -75,11 +76,6 @@ impl Outlet {
         }
         self.gathered = Gathered::default();
         let batch = concatenate(std::mem::take(&mut self.batches));
-        self.send(batch, context)
-    }
-
-    fn send(&mut self, batch: RecordBatch, context: &mut Context) -> Flow {
-        let batch = compact(batch);
         let weight = batch.weight_bytes();
         self.put(StreamElement::Batch(batch), weight, context)
     }

@@ -116,12 +116,13 @@ impl SourceHead {
     fn send(&mut self, mut batch: RecordBatch, context: &mut Context) -> Flow {
         debug_assert!(batch.is_consistent(), "a source fills every column of a batch");
         let metrics = std::sync::Arc::clone(&self.responsible.metrics);
+        let bytes = batch.values.total_bytes();
         metrics.records_in.add_len(batch.len());
-        metrics.bytes_in.add_len(batch.values.total_bytes());
+        metrics.bytes_in.add_len(bytes);
         if self.skips_empty {
             batch = self.without_empty(batch);
         }
-        let (rows, bytes) = (batch.len(), batch.values.total_bytes());
+        let rows = batch.len();
         let dropped = self.lane.send(batch, context)?;
         metrics.records_out.add_len(rows - dropped);
         metrics.bytes_out.add_len(bytes);
