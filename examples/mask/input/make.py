@@ -27,11 +27,16 @@ NOTES = ["ring twice", "leave it at the gate", 'call me on 555-0100, "any time"'
 
 # line number -> what stands there instead of an order
 BROKEN = {
-    200: b'{"order":"o-000200","customer":{"name":"Cut Off","ema',  # the line was cut: not JSON
-    600: b'{"order":"o-000600","customer":{"name":"No Address","country":"FR"},"amount":3.5}',  # no e-mail
-    1000: b'{"order":"o-001000","customer":{"name":"N. Umber","email":1000,"country":"JP"},"amount":4.5}',  # not a text
-    1400: b'{"order":"o-001400","customer":{"name":"No At","email":"no-at.example.com","country":"US"},"amount":5.5}',
-    1800: b'{"order":"o-001800","customer":{"name":"\xff\xfe","email":"bytes@example.com","country":"US"},"amount":6.5}',
+    # The line was cut: it is not JSON.
+    200: b'{"order":"o-000200","customer":{"name":"Cut Off","ema',
+    # No address.
+    600: b'{"order":"o-000600","customer":{"name":"No Address","country":"FR"},"card":"1","amount":3.5}',
+    # An address that is a number.
+    1000: b'{"order":"o-001000","customer":{"name":"N. Umber","email":1000,"country":"JP"},"card":"1","amount":4.5}',
+    # An address without `@`: well-formed to the host, refused by the function.
+    1400: b'{"order":"o-001400","customer":{"name":"No At","email":"no-at.example.com","country":"US"},"card":"1","amount":5.5}',
+    # Bytes that are not UTF-8, in a field nobody asked for.
+    1800: b'{"order":"o-001800","customer":{"name":"\xff\xfe","email":"b@example.com","country":"US"},"card":"1","amount":6.5}',
 }
 
 
