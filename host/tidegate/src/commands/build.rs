@@ -13,7 +13,7 @@ use crate::args::{Build, OutputFormat};
 use crate::commands::run::json_line;
 use crate::commands::texts::print;
 use crate::report::CliError;
-use crate::wiring::modules::Modules;
+use crate::wiring::modules::{LoadOptions, Modules};
 
 /// What was built or read.
 struct Built {
@@ -26,7 +26,7 @@ struct Built {
 
 /// Builds, checks, writes and describes.
 pub(crate) fn run(args: &Build, output: OutputFormat) -> Result<ExitCode, CliError> {
-    let modules = Modules::new(None, false, true)?;
+    let modules = Modules::new(&LoadOptions::default())?;
     let mut built = if args.path.is_file() && !args.path.ends_with("Cargo.toml") {
         read(args)?
     } else {

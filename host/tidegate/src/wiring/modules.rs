@@ -18,6 +18,26 @@ use crate::report::CliError;
 pub(crate) struct Modules {
     sandbox: Sandbox,
     fuel: bool,
+    quiet: bool,
+}
+
+/// How modules are loaded.
+#[derive(Debug)]
+pub(crate) struct LoadOptions<'a> {
+    /// Where compiled code is kept; `None` for the user's cache folder.
+    pub(crate) cache: Option<&'a Path>,
+    /// Compile in this process instead of in a limited child.
+    pub(crate) in_process: bool,
+    /// Count fuel.
+    pub(crate) fuel: bool,
+    /// Do not show how crates are built.
+    pub(crate) quiet: bool,
+}
+
+impl Default for LoadOptions<'_> {
+    fn default() -> Self {
+        Self { cache: None, in_process: false, fuel: true, quiet: true }
+    }
 }
 
 /// Ends the process as the compiler's child if it was started as one.
@@ -27,27 +47,27 @@ pub(crate) fn compile_child() -> Option<ExitCode> {
 }
 
 impl Modules {
-    /// A sandbox that keeps compiled code in `cache`, or in the user's cache folder.
-    pub(crate) fn new(cache: Option<&Path>, in_process: bool, fuel: bool) -> Result<Self, CliError> {
-        let compiler = if in_process {
+    /// A sandbox for this process.
+    pub(crate) fn new(options: &LoadOptions<'_>) -> Result<Self, CliError> {
+        let compiler = if options.in_process {
             Compiler::in_process()
         } else {
             let program = ChildProgram::current()
                 .map_err(|error| CliError::failed(format!("find the running program: {error}")))?;
             Compiler::in_child(program, CompileLimits::default())
         };
-        let compiler = match cache.map(Path::to_owned).or_else(default_cache) {
+        let compiler = match options.cache.map(Path::to_owned).or_else(default_cache) {
             Some(folder) => compiler.with_cache(folder).map_err(contract::Error::from)?,
             None => compiler,
         };
-        let options = SandboxOptions { fuel, ..SandboxOptions::default() };
-        let sandbox = Sandbox::new(&options, compiler).map_err(contract::Error::from)?;
-        Ok(Self { sandbox, fuel })
+        let sandbox_options = SandboxOptions { fuel: options.fuel, ..SandboxOptions::default() };
+        let sandbox = Sandbox::new(&sandbox_options, compiler).map_err(contract::Error::from)?;
+        Ok(Self { sandbox, fuel: options.fuel, quiet: options.quiet })
     }
 
     /// The component at `path`, or built from the crate at `path`.
     pub(crate) fn open(&self, path: &Path, limits: &LimitsSpec) -> Result<Arc<dyn FunctionFactory>, CliError> {
-        let bytes = component_bytes(path)?;
+        let bytes = self.component_bytes(path)?;
         let module = self.load(&bytes, path)?;
         let limits = Limits {
             memory_bytes: limits.memory_bytes,
@@ -56,6 +76,18 @@ impl Modules {
         };
         let factory = GuestFactory::new(module, limits).map_err(contract::Error::from)?;
         Ok(Arc::new(factory))
+    }
+
+    /// A component file's bytes, or those of the component built from a crate.
+    fn component_bytes(&self, path: &Path) -> Result<Vec<u8>, CliError> {
+        if path.is_dir() {
+            let options = BuildOptions { quiet: self.quiet, ..BuildOptions::default() };
+            return Ok(build_guest(path, &options)?.component);
+        }
+        std::fs::read(path).map_err(|error| {
+            CliError::usage(format!("read module `{}`: {error}", path.display()))
+                .with_help("name a component file (`tidegate build` makes one) or the folder of a function crate")
+        })
     }
 
     /// Loads a component; `path` is for messages.
@@ -77,18 +109,6 @@ impl Modules {
         let checked = function.factory.instantiate(&task);
         checked.map(drop).map_err(|error| CliError::from(error).about(&format!("function `{}`", function.uid)))
     }
-}
-
-/// A component file's bytes, or those of the component built from a crate.
-fn component_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    if path.is_dir() {
-        let options = BuildOptions { quiet: true, ..BuildOptions::default() };
-        return Ok(build_guest(path, &options)?.component);
-    }
-    std::fs::read(path).map_err(|error| {
-        CliError::usage(format!("read module `{}`: {error}", path.display()))
-            .with_help("name a component file (`tidegate build` makes one) or the folder of a function crate")
-    })
 }
 
 /// `$XDG_CACHE_HOME/tidegate/modules`, or `~/.cache/tidegate/modules`; `None` where there is no home.

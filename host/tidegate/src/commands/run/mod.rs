@@ -4,6 +4,7 @@ mod figures;
 mod progress;
 mod summary;
 
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use runtime::{JobHandle, Outcome, SystemClock};
 use crate::args::{OutputFormat, Run};
 use crate::commands::texts::print;
 use crate::report::{CliError, Problem, SourceText};
-use crate::wiring::modules::Modules;
+use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::{self, Wired};
 
 /// Exit code of a job that was cancelled: what a shell gives a program that Ctrl-C ended.
@@ -25,7 +26,11 @@ const CANCELLED: u8 = 130;
 /// Runs the job.
 pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError> {
     let spec = read_spec(&args.job)?;
-    let wired = wire(&spec, args)?;
+    let quiet = args.quiet || output == OutputFormat::Json;
+    let wired = wire(&spec, args, quiet)?;
+    if !quiet {
+        say_notes(&wired);
+    }
     if args.check {
         return say_checked(&wired, output);
     }
@@ -33,7 +38,7 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
     let started = ProcessTime::now();
     let job = runtime::start(&wired.graph, Arc::new(SystemClock::new()))?;
     cancel_on_signal(&job)?;
-    progress::follow(&job, args.quiet || output == OutputFormat::Json);
+    progress::follow(&job, quiet);
     let summary = match job.wait() {
         Ok(summary) => summary,
         // `tidegate run … | head`: whoever read our records has enough of them.
@@ -78,9 +83,28 @@ pub(crate) fn job_file_error(errors: model::job::JobFileErrors) -> CliError {
     CliError::in_text(problems.collect(), source)
 }
 
-fn wire(spec: &JobSpec, args: &Run) -> Result<Wired, CliError> {
-    let modules = Modules::new(args.cache.as_deref(), args.compile_in_process, !args.no_fuel)?;
+fn wire(spec: &JobSpec, args: &Run, quiet: bool) -> Result<Wired, CliError> {
+    let modules = Modules::new(&LoadOptions {
+        cache: args.cache.as_deref(),
+        in_process: args.compile_in_process,
+        fuel: !args.no_fuel,
+        quiet: quiet || !std::io::stderr().is_terminal(),
+    })?;
     wiring::wire(spec, &modules, &wiring::Overrides { parallelism: args.parallelism, until_end: args.until_end })
+}
+
+/// What a function declares and this version does not do yet.
+fn say_notes(wired: &Wired) {
+    for function in &wired.graph.functions {
+        for state in function.factory.descriptor().states.iter().filter(|state| state.ttl.is_some()) {
+            let note = format!(
+                "note: `{}`: the time to live of state `{}` is recorded; entries do not expire yet\n",
+                function.uid, state.name
+            );
+            // A note that nobody can read is no reason to stop.
+            drop(std::io::stderr().write_all(note.as_bytes()));
+        }
+    }
 }
 
 fn say_checked(wired: &Wired, output: OutputFormat) -> Result<ExitCode, CliError> {
@@ -119,7 +143,6 @@ fn print_report(text: &str, stdout_is_taken: bool) -> Result<(), CliError> {
     if !stdout_is_taken {
         return print(text.as_bytes()).map(drop);
     }
-    use std::io::Write;
     // The records are out; a closed standard error is no reason to fail.
     drop(std::io::stderr().write_all(text.as_bytes()));
     Ok(())

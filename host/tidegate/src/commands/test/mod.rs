@@ -17,7 +17,7 @@ use crate::args::{OutputFormat, Test};
 use crate::commands::run::json_line;
 use crate::commands::texts::print;
 use crate::report::CliError;
-use crate::wiring::modules::Modules;
+use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::test_source;
 use collect::{Collect, Records};
 use compare::first_difference;
@@ -34,7 +34,7 @@ struct Expectation {
 
 /// Runs the function and compares.
 pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliError> {
-    let modules = Modules::new(None, false, true)?;
+    let modules = Modules::new(&LoadOptions::default())?;
     let factory = modules.open(&args.path, &model::job::DEFAULT_LIMITS)?;
     let names: Vec<String> = factory.descriptor().outputs.iter().map(|port| port.name.clone()).collect();
     if args.print {
