@@ -52,7 +52,7 @@ impl Wanted {
                 UNKNOWN_TIME => Err(FaultKind::NumberOutOfRange),
                 millis => append_integer(column, millis),
             },
-            CutKind::Field(FieldKind::Float) => append_float(column, found),
+            CutKind::Field(FieldKind::Float) => append_float(column, found, bytes),
             CutKind::Field(FieldKind::Boolean) => append_boolean(column, found),
             CutKind::Field(FieldKind::Text) => match found.what {
                 What::Plain | What::Escaped => append_string(column, found, bytes),
@@ -169,11 +169,11 @@ fn append_integer(column: &mut FieldColumn, value: i64) -> Result<(), FaultKind>
 }
 
 #[inline]
-fn append_float(column: &mut FieldColumn, found: &Found) -> Result<(), FaultKind> {
+fn append_float(column: &mut FieldColumn, found: &Found, bytes: &[u8]) -> Result<(), FaultKind> {
     let (What::Number, Cells::Floats(cells)) = (found.what, &mut column.cells) else {
         return Err(FaultKind::WrongType);
     };
-    cells.push(found.number.as_f64());
+    cells.push(found.number.as_f64(raw(found, bytes)));
     column.mark_present();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! JSON: one pass over each value cuts out what is wanted and checks the rest.
 //!
-//! Which documents are accepted, and what their numbers and strings are, is what `serde_json` does by
+//! Which documents are accepted, and what their numbers and strings are, is what `serde_json` does with its
+//! feature `float_roundtrip` (the nearest float) and otherwise by
 //! default: at most 127 levels, UTF-8, whole surrogate pairs, no number above every finite float, and of
 //! members with one name the last.
 
