@@ -7,7 +7,7 @@ use model::{OperatorUid, Position};
 use serde::Serialize;
 
 use crate::control::Control;
-use crate::metrics::{JobSnapshot, OperatorSnapshot};
+use crate::metrics::{JobSnapshot, OperatorSnapshot, serialize_seconds};
 use crate::{JobFailure, registry::Registry};
 
 /// A running job. Dropping it without [`JobHandle::wait`] asks the job to cancel.
@@ -49,6 +49,7 @@ pub struct Summary {
     /// How it ended.
     pub outcome: Outcome,
     /// How long it ran.
+    #[serde(rename = "elapsed_seconds", serialize_with = "serialize_seconds")]
     pub elapsed: Duration,
     /// What each operator did.
     pub operators: Vec<OperatorSnapshot>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use contract::StateStats;
 use model::{Descriptor, MetricKind};
 
+pub(crate) use snapshot::serialize_seconds;
 pub use snapshot::{JobSnapshot, OperatorKind, OperatorSnapshot};
 
 /// A counter of one writer.

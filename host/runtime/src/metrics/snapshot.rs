@@ -56,10 +56,13 @@ pub struct OperatorSnapshot {
     /// The function's own gauges, summed over the subtasks.
     pub gauges: BTreeMap<String, f64>,
     /// Time spent working.
+    #[serde(rename = "busy_seconds", serialize_with = "serialize_seconds")]
     pub busy: Duration,
     /// Time spent waiting for input.
+    #[serde(rename = "idle_seconds", serialize_with = "serialize_seconds")]
     pub idle: Duration,
     /// Time spent waiting for a full queue.
+    #[serde(rename = "backpressured_seconds", serialize_with = "serialize_seconds")]
     pub backpressured: Duration,
     /// Fuel used by the function.
     pub fuel_used: u64,
@@ -104,6 +107,7 @@ impl OperatorSnapshot {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JobSnapshot {
     /// Time since it started.
+    #[serde(rename = "uptime_seconds", serialize_with = "serialize_seconds")]
     pub uptime: Duration,
     /// Its operators: sources, functions, sinks, dead letters, each in the order of the graph.
     pub operators: Vec<OperatorSnapshot>,
@@ -115,6 +119,11 @@ impl JobSnapshot {
     pub fn operator(&self, uid: &str) -> Option<&OperatorSnapshot> {
         self.operators.iter().find(|operator| operator.uid.as_str() == uid)
     }
+}
+
+/// Times as seconds: what every program reads.
+pub(crate) fn serialize_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 fn serialize_state<S: serde::Serializer>(stats: &StateStats, serializer: S) -> Result<S::Ok, S::Error> {

@@ -67,14 +67,21 @@ fn follow_plain(job: &JobHandle) {
 fn describe(earlier: Option<(&JobSnapshot, &OperatorSnapshot)>, later: (&JobSnapshot, &OperatorSnapshot)) -> String {
     let operator = later.1;
     let rates = rates(earlier, later);
-    let notes = notes(operator);
-    let separator = if notes.is_empty() { "" } else { "  " };
-    format!(
-        "{:<20} in {:>10}  out {:>10}  busy {:>5}  backpressured {:>5}{separator}{notes}",
+    let mut line = format!(
+        "{:<16} in {:>9}  out {:>9}  busy {:>5}",
         operator.uid.as_str(),
         rate(rates.records_in),
         rate(rates.records_out),
         percent(rates.busy),
-        percent(rates.backpressured),
-    )
+    );
+    // Only where it tells something: a terminal line is short.
+    if rates.backpressured >= 0.005 {
+        line += &format!("  backpressured {}", percent(rates.backpressured));
+    }
+    let notes = notes(operator);
+    if !notes.is_empty() {
+        line += "  ";
+        line += &notes;
+    }
+    line
 }
