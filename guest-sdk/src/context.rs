@@ -8,6 +8,40 @@ use crate::output::{Emitting, Envelope, Forwarding, Outbox};
 use crate::{Error, LogLevel, Result, Timestamp};
 
 /// The record's surroundings: key, time and headers, and the main output.
+///
+/// ```
+/// use tidegate::prelude::*;
+///
+/// /// Sends late records to an output of their own, the others on as they are.
+/// #[tidegate::function]
+/// struct Late {
+///     #[output]
+///     late: Output<Utf8>,
+/// }
+///
+/// impl Keyed for Late {
+///     type In = KeyOnly;
+///     type Out = Forward;
+///
+///     fn on_record(&mut self, _: (), cx: &mut Context<Self>) -> Result {
+///         match (cx.event_time(), cx.watermark()) {
+///             (Some(at), Some(watermark)) if at < watermark => {
+///                 let late = watermark.since(at).unwrap_or_default();
+///                 self.late.emit(&format!("{} is {}s late", cx.key_text()?, late.as_secs()));
+///             }
+///             _ => cx.forward(),
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # use tidegate::testing::{Harness, Record};
+/// let mut late = Harness::<Late>::new();
+/// late.set_watermark(5_000);
+/// let run = late.run([3_000, 7_000].map(|millis| Record::tombstone().key("ada").event_time(millis)));
+/// assert_eq!(run.output("late")[0].text(), "ada is 2s late");
+/// assert_eq!(run.main().len(), 1);
+/// ```
 pub struct Context<'a, F: ?Sized> {
     batch: &'a InputBatch,
     main: &'a mut Outbox,

@@ -29,32 +29,37 @@ pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.to_string(), "invalid digit found in string");
 /// ```
 pub struct Error {
-    message: Box<str>,
+    /// Behind one pointer, so that a `Result` of nothing fits a register.
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    message: String,
 }
 
 impl Error {
     /// An error with a text. Say what was expected and what was found.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into().into_boxed_str() }
+        Self { inner: Box::new(Inner { message: message.into() }) }
     }
 
     /// The text.
     #[must_use]
     pub fn message(&self) -> &str {
-        &self.message
+        &self.inner.message
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(self.message())
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(self.message())
     }
 }
 

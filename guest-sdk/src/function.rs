@@ -6,7 +6,40 @@ use crate::{Context, Error, Input, OutputKind, Result, Task, Timestamp, ValueInp
 
 /// A function over records that are partitioned by key, with state per key.
 ///
-/// Records of one key arrive in order, in one place. The [crate page](crate) has an example.
+/// Records of one key arrive in order, in one place.
+///
+/// ```
+/// use tidegate::prelude::*;
+///
+/// #[derive(Fields)]
+/// struct Reading {
+///     celsius: f64,
+/// }
+///
+/// /// Lets a reading through when it differs from the last of its sensor, which is the key.
+/// #[tidegate::function]
+/// struct Changes {
+///     #[state]
+///     last: Value<f64>,
+/// }
+///
+/// impl Keyed for Changes {
+///     type In = Fields<Reading>;
+///     type Out = Forward;
+///
+///     fn on_record(&mut self, reading: Reading, cx: &mut Context<Self>) -> Result {
+///         if self.last.get()? != Some(&reading.celsius) {
+///             self.last.set(reading.celsius);
+///             cx.forward();
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # use tidegate::testing::{Harness, Record};
+/// let readings = [20.0, 20.0, 21.0].map(|celsius| Record::fields::<Reading>(&Reading { celsius }).key("roof"));
+/// assert_eq!(Harness::<Changes>::new().run(readings).main().len(), 2);
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a keyed function", note = "write `impl Keyed for {Self}`")]
 pub trait Keyed: Function {
     /// How records are received; see [`input`](crate::input).
@@ -16,6 +49,28 @@ pub trait Keyed: Function {
 
     /// Prepares an instance; an error refuses the job with that text. Called when an instance is made,
     /// and when a job is submitted, after `#[config]` has been read.
+    ///
+    /// ```
+    /// # use tidegate::prelude::*;
+    /// # #[derive(Config)]
+    /// # struct Settings { from: u32, to: u32 }
+    /// # #[tidegate::function]
+    /// # struct Ranged { #[config] settings: Settings }
+    /// # impl Keyed for Ranged {
+    /// #     type In = KeyOnly;
+    /// #     type Out = Forward;
+    /// #     fn on_record(&mut self, _: (), _: &mut Context<Self>) -> Result { Ok(()) }
+    /// fn open(&mut self, _: &Task) -> Result {
+    ///     if self.settings.from > self.settings.to {
+    ///         bail!("`from` is {}, above `to`, which is {}", self.settings.from, self.settings.to);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// # }
+    /// # use tidegate::testing::Harness;
+    /// # let error = Harness::<Ranged>::new().config(r#"{"from": 2, "to": 1}"#).open().unwrap_err();
+    /// # assert_eq!(error.to_string(), "`from` is 2, above `to`, which is 1");
+    /// ```
     ///
     /// # Errors
     /// When the configuration makes no sense.
@@ -130,7 +185,7 @@ pub trait Unkeyed: Function + Stateless {
     note = "`#[tidegate::function(assign)]` needs `impl Assign for {Self}`"
 )]
 pub trait Assign: Function {
-    /// How values are read here: Bytes, Utf8 or Json<T>.
+    /// How values are read here: Bytes, Utf8 or `Json<T>`.
     type From: ValueInput;
 
     /// Reads key and event time of one value. A key not given is a null key.

@@ -2,7 +2,7 @@
 //!
 //! | `type In` | `on_record` gets | crosses into the sandbox |
 //! |---|---|---|
-//! | [`Fields<T>`](crate::Fields) | `T`, text borrowed | the columns of those fields |
+//! | [`Fields<T>`](struct@crate::Fields) | `T`, text borrowed | the columns of those fields |
 //! | [`Json<T>`] | `T`, read by serde | the value |
 //! | [`Utf8`] | `&str` | the value |
 //! | [`Bytes`] | `&[u8]` | the value |
@@ -121,7 +121,7 @@ pub struct Utf8;
 
 /// The value as JSON, read into (or written from) a type of serde.
 ///
-/// Parsing happens in the sandbox and costs several times what [`Fields`] cost: prefer those, and use
+/// Parsing happens in the sandbox and costs several times what [`struct@Fields`] cost: prefer those, and use
 /// this for values whose shape is deep or varies.
 ///
 /// ```

@@ -61,7 +61,7 @@
 //! # Where to look
 //! - [`Keyed`], [`Unkeyed`]: what to implement; [`macro@function`]: what the fields of the struct can be
 //! - [`input`]: how records are received; [`output`]: how they are sent, several outputs
-//! - [`state`]: what is kept per key; [`Config`]: settings from the job file
+//! - [`state`]: what is kept per key; [`trait@Config`]: settings from the job file
 //! - [`Count`], [`Gauge`], [`info!`]: what operators see; [`Error`], [`bail!`]: bad records
 //! - [`testing`]: driving a function in a plain test
 //!
@@ -119,7 +119,54 @@ pub use telemetry::{Count, Gauge, LogLevel, Metric};
 pub use time::Timestamp;
 
 pub use bindings::types::Task;
-pub use tidegate_guest_macros::{Config, Fields, Inputs, Schema, function};
+/// ```
+/// use tidegate::prelude::*;
+///
+/// #[derive(Fields)]
+/// struct Order<'a> {
+///     id: &'a str,
+/// }
+///
+/// #[derive(Inputs)]
+/// enum Event<'a> {
+///     Orders(Order<'a>),
+///     #[input(Utf8, name = "comments")]
+///     Comment(&'a str),
+/// }
+///
+/// /// Lets comments through once their order has been seen.
+/// #[tidegate::function]
+/// struct Comments {
+///     #[state]
+///     ordered: Value<bool>,
+/// }
+///
+/// impl Keyed for Comments {
+///     type In = Event<'static>;
+///     type Out = Utf8;
+///
+///     fn on_record(&mut self, event: Event<'_>, cx: &mut Context<Self>) -> Result {
+///         match event {
+///             Event::Orders(order) if order.id.is_empty() => bail!("an order without id"),
+///             Event::Orders(_) => self.ordered.set(true),
+///             Event::Comment(text) if self.ordered.get()?.is_some() => cx.emit(text),
+///             Event::Comment(_) => {}
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # use tidegate::testing::{Harness, Record};
+/// let run = Harness::<Comments>::new().run([
+///     Record::text("early").input("comments").key("1"),
+///     Record::json(r#"{"id": "1"}"#).input("orders").key("1"),
+///     Record::text("thanks").input("comments").key("1"),
+/// ]);
+/// assert_eq!(run.main().len(), 1);
+/// assert_eq!(run.main()[0].text(), "thanks");
+/// ```
+pub use tidegate_guest_macros::Inputs;
+pub use tidegate_guest_macros::{Config, Fields, Schema, function};
 
 #[doc(hidden)]
 pub use serde_json;

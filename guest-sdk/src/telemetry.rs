@@ -6,7 +6,11 @@ use crate::error::Flaw;
 use crate::function::Part;
 use crate::host;
 
-/// How important a log line is.
+/// How important a log line is; the macros [`info!`](crate::info) and its siblings give it.
+///
+/// ```
+/// assert!(tidegate::LogLevel::Warn > tidegate::LogLevel::Info);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Finest.

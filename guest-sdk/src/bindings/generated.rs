@@ -514,6 +514,7 @@ pub mod tidegate {
                         .finish()
                 }
             }
+            /// A `counter` is added to, a `gauge` is set.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum MetricKind {
@@ -546,6 +547,7 @@ pub mod tidegate {
                     }
                 }
             }
+            /// A metric of a function; its index in the descriptor is what the calls use. `name` is unique in it.
             #[derive(Clone)]
             pub struct MetricDescriptor {
                 pub name: _rt::String,
@@ -1511,6 +1513,7 @@ pub mod tidegate {
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
+            /// How important a log line is, the least first.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Level {

@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 
-/// A header to send: its name, and its value where it has one.
+/// A header to send: its name, and its value where it has one. See [`Envelope`].
 pub type HeaderPair<'a> = (&'a str, Option<&'a [u8]>);
 
 /// Key, event time and headers of a record to send, where they are not those of the record that

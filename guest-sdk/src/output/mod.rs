@@ -3,10 +3,10 @@
 //! | output | sends |
 //! |---|---|
 //! | [`Forward`] | the record itself, never copied out of the host: `cx.forward()` |
-//! | [`Fields<T>`](crate::Fields) | typed fields; the host encodes them: `cx.emit(&record)` |
-//! | [`Json<T>`](crate::Json) | a type of serde, written as JSON |
-//! | [`Utf8`](crate::Utf8) | text |
-//! | [`Bytes`](crate::Bytes) | bytes; forwards too |
+//! | [`Fields<T>`](struct@crate::Fields) | typed fields; the host encodes them: `cx.emit(&record)` |
+//! | [`Json<T>`](Json) | a type of serde, written as JSON |
+//! | [`Utf8`] | text |
+//! | [`Bytes`] | bytes; forwards too |
 //! | `()` | nothing: the function has no main output |
 
 mod envelope;

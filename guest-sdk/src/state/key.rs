@@ -6,7 +6,8 @@
 
 use crate::{Error, Result, Timestamp};
 
-/// What an entry can be looked up by.
+/// What an entry of a [`Map<K, V>`](crate::Map) can be looked up by: a `K`, or what a `K` lends (`&str` for
+/// `String`).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the key of an entry",
     note = "use String, Vec<u8>, an integer, bool or Timestamp; look up by &str or &[u8]"
@@ -17,7 +18,7 @@ pub trait EntryKey {
     fn append(&self, into: &mut Vec<u8>);
 }
 
-/// What can be the `K` of a [`Map<K, V>`](crate::Map).
+/// What can be the `K` of a [`Map<K, V>`](crate::Map), whose page has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the key type of a Map",
     note = "use String, Vec<u8>, an integer, bool or Timestamp"

@@ -47,7 +47,7 @@ use crate::state::{State, Storable};
 /// ```
 pub struct Value<T> {
     declared: Declared,
-    slot: usize,
+    slot: u32,
     row: u32,
     slots: usize,
     cells: Vec<Cell<T>>,
@@ -73,6 +73,9 @@ impl<T> Default for Cell<T> {
     }
 }
 
+/// The promise behind a slot.
+const NUMBERED: &str = "the host numbers slots from 0 below the number of keys";
+
 impl<T: Storable> Value<T> {
     /// The value of the current key; `None` where nothing was written, or its time to live has passed.
     ///
@@ -80,7 +83,7 @@ impl<T: Storable> Value<T> {
     /// When what is stored is not a `T`.
     #[inline]
     pub fn get(&mut self) -> Result<Option<&T>> {
-        Ok(self.known_cell()?.value.as_ref())
+        Ok(self.known()?.value.as_ref())
     }
 
     /// Sets the value.
@@ -100,11 +103,10 @@ impl<T: Storable> Value<T> {
     /// # Errors
     /// When what is stored is not a `T`.
     pub fn take(&mut self) -> Result<Option<T>> {
-        let taken = self.known_cell()?.value.take();
-        if taken.is_some() {
-            self.mark_written();
+        if self.known()?.value.is_none() {
+            return Ok(None);
         }
-        Ok(taken)
+        Ok(self.touch().value.take())
     }
 
     /// Changes the value in place, starting from the default where there is none, and gives it back.
@@ -137,25 +139,23 @@ impl<T: Storable> Value<T> {
     where
         T: Default,
     {
-        self.known_cell()?;
-        self.mark_written();
-        let value = self.cell().value.get_or_insert_default();
+        self.known()?;
+        let value = self.touch().value.get_or_insert_default();
         change(value);
         Ok(value)
     }
 
+    #[inline]
     pub(super) fn write(&mut self, value: Option<T>) {
-        let cell = self.cell();
+        let cell = self.touch();
         cell.value = value;
         cell.known = true;
-        self.mark_written();
     }
 
     /// Changes the value where there is one, and sets it where there is none.
     pub(super) fn merge(&mut self, value: T, merge: impl FnOnce(&mut T, T)) -> Result<&T> {
-        self.known_cell()?;
-        self.mark_written();
-        let cell = self.cell();
+        self.known()?;
+        let cell = self.touch();
         match &mut cell.value {
             Some(present) => merge(present, value),
             None => cell.value = Some(value),
@@ -163,48 +163,50 @@ impl<T: Storable> Value<T> {
         Ok(cell.value.as_ref().expect("it was just set"))
     }
 
-    #[inline]
-    fn mark_written(&mut self) {
-        let row = self.row;
-        let cell = self.cell();
-        cell.row = row;
-        if !cell.written {
-            cell.written = true;
-            let slot = u32::try_from(self.slot).expect("slots come as u32");
-            self.written.push(slot);
-        }
-    }
-
-    /// The cell of the current slot.
-    #[inline]
-    fn cell(&mut self) -> &mut Cell<T> {
-        if self.cells.is_empty() {
-            self.cells.resize_with(self.slots, Cell::default);
-        }
-        self.cells.get_mut(self.slot).expect("the host numbers slots from 0 below the number of keys")
-    }
-
     /// The cell of the current slot, read from the host if need be.
     #[inline]
-    fn known_cell(&mut self) -> Result<&mut Cell<T>> {
-        if !self.cell().known {
+    fn known(&mut self) -> Result<&mut Cell<T>> {
+        let slot = self.slot as usize;
+        if !self.cells.get(slot).is_some_and(|cell| cell.known) {
             self.read()?;
         }
-        Ok(self.cell())
+        Ok(self.cells.get_mut(slot).expect(NUMBERED))
     }
 
+    /// The cell of the current slot, marked as written by the current row.
+    #[inline]
+    fn touch(&mut self) -> &mut Cell<T> {
+        if self.cells.is_empty() {
+            self.make_cells();
+        }
+        let cell = self.cells.get_mut(self.slot as usize).expect(NUMBERED);
+        cell.row = self.row;
+        if !cell.written {
+            cell.written = true;
+            self.written.push(self.slot);
+        }
+        cell
+    }
+
+    /// Reads the current slot from what the host holds, which is asked for at the first read.
     fn read(&mut self) -> Result<()> {
+        if self.cells.is_empty() {
+            self.make_cells();
+        }
         let id = self.declared.id;
-        let stored = self.stored.get_or_insert_with(|| host::load(id)).get(self.slot);
-        let value = match stored.map(T::decode) {
-            None => None,
-            Some(Ok(value)) => Some(value),
-            Some(Err(error)) => return Err(self.declared.unreadable(&error)),
-        };
-        let cell = self.cell();
-        cell.value = value;
+        let slot = self.slot as usize;
+        let stored = self.stored.get_or_insert_with(|| host::load(id));
+        let cell = self.cells.get_mut(slot).expect(NUMBERED);
+        if let Some(bytes) = stored.get(slot) {
+            cell.value = Some(T::decode(bytes).map_err(|error| self.declared.unreadable(&error))?);
+        }
         cell.known = true;
         Ok(())
+    }
+
+    #[cold]
+    fn make_cells(&mut self) {
+        self.cells.resize_with(self.slots, Cell::default);
     }
 }
 
@@ -221,22 +223,24 @@ impl<T: Storable> Part for Value<T> {
     #[inline]
     fn select(&mut self, row: u32, slot: u32) {
         self.row = row;
-        self.slot = slot as usize;
+        self.slot = slot;
     }
 
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         if self.written.is_empty() {
             return Ok(());
         }
-        for &slot in &self.written {
+        std::mem::swap(&mut self.writes.slots, &mut self.written);
+        let values = &mut self.writes.values;
+        values.items.ends.reserve(self.writes.slots.len());
+        for &slot in &self.writes.slots {
             let cell = self.cells.get(slot as usize).expect("a written slot has a cell");
-            self.writes.slots.push(slot);
             match &cell.value {
-                None => self.writes.values.push_absent(),
+                None => values.push_absent(),
                 Some(value) => {
-                    let encoded = value.encode(&mut self.writes.values.items.bytes);
+                    let encoded = value.encode(&mut values.items.bytes);
                     encoded.map_err(|error| Flaw { row: cell.row, error: self.declared.unwritable(&error) })?;
-                    self.writes.values.close_item();
+                    values.close_item();
                 }
             }
         }

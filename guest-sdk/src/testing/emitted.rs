@@ -9,6 +9,31 @@ use crate::testing::host::Emit;
 use crate::{FieldSet, FieldType, Timestamp};
 
 /// A record sent to an output.
+///
+/// ```
+/// use tidegate::prelude::*;
+/// use tidegate::testing::{Harness, Record};
+///
+/// #[tidegate::function]
+/// struct Twice;
+///
+/// impl Unkeyed for Twice {
+///     type In = Utf8;
+///     type Out = Bytes;
+///
+///     fn on_record(&mut self, text: &str, cx: &mut Context<Self>) -> Result {
+///         cx.forward();
+///         cx.emit(text.as_bytes());
+///         Ok(())
+///     }
+/// }
+///
+/// let run = Harness::<Twice>::new().run([Record::text("a").key("k")]);
+/// let [forwarded, made] = run.main() else { panic!("two were sent") };
+/// assert!(forwarded.is_forwarded() && !made.is_forwarded());
+/// assert_eq!(made.text(), "a");
+/// assert_eq!(made.key(), Some(b"k".as_slice()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Emitted {
     pub(super) index: usize,

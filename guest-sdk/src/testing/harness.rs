@@ -75,6 +75,22 @@ impl<F: Function> Harness<F> {
 
     /// Opens the function, as submitting a job does: to test what it refuses.
     ///
+    /// ```
+    /// # use tidegate::prelude::*;
+    /// # #[derive(Config)]
+    /// # struct Settings { limit: u32 }
+    /// # #[tidegate::function]
+    /// # struct Limited { #[config] settings: Settings }
+    /// # impl Unkeyed for Limited {
+    /// #     type In = Bytes;
+    /// #     type Out = Forward;
+    /// #     fn on_record(&mut self, _: &[u8], _: &mut Context<Self>) -> Result { let _ = self.settings.limit; Ok(()) }
+    /// # }
+    /// # use tidegate::testing::Harness;
+    /// let error = Harness::<Limited>::new().config(r#"{"limit": "ten"}"#).open().unwrap_err();
+    /// assert!(error.to_string().starts_with(r#"config.limit is "ten": expected a whole number"#));
+    /// ```
+    ///
     /// # Errors
     /// When the function refuses its configuration.
     pub fn open(&mut self) -> Result<()> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::LogLevel;
 use crate::testing::Emitted;
 
-/// What a run brought about.
+/// What a run brought about; see the [module](super).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub(super) outputs: BTreeMap<String, Vec<Emitted>>,
@@ -43,7 +43,7 @@ impl Run {
     }
 }
 
-/// A record given up on.
+/// A record given up on; see the [module](super).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
     pub(super) index: usize,
