@@ -18,8 +18,9 @@ use crate::log::Place;
 use crate::segment::Segment;
 use crate::table::{Group, StateLog, tag_of_key, tag_of_name};
 
-/// Sealed segments shorter than a quarter, as short epochs leave them, are put together when there are
-/// more than this many: each costs a number and a few lines of bookkeeping.
+/// Sealed segments of at most an eighth, as short epochs leave them, are put together when there are
+/// more than this many: each costs a number and a few lines of bookkeeping. No longer ones, because an
+/// entry of more than an eighth has a segment of its own, and would have another one when moved.
 const SHORT_SEGMENTS: usize = 64;
 
 /// Where the cleaner is.
@@ -61,7 +62,7 @@ pub(crate) fn choose(facts: impl Iterator<Item = Facts>, segment_bytes: usize) -
         if deadest.is_none_or(|most| share(facts, most)) {
             deadest = Some(facts);
         }
-        if facts.used < segment_bytes / 4 {
+        if facts.used <= segment_bytes / 8 {
             short += 1;
             if shortest.is_none_or(|least| facts.used < least.used) {
                 shortest = Some(facts);

@@ -42,6 +42,34 @@ fn many_short_segments_are_put_together() {
     assert_eq!(choose((0..=SHORT_SEGMENTS).map(short), SEGMENT), Some(0));
 }
 
+#[test]
+fn segments_of_one_long_entry_are_left_alone() {
+    let long = |segment| Facts { segment, used: SEGMENT / 8 + 1, needed: SEGMENT / 8 + 1, oversize: false };
+    assert_eq!(choose((0..1_000).map(long), SEGMENT), None);
+}
+
+#[test]
+fn cleaning_ends_whatever_the_length_of_the_entries() {
+    const SEGMENT_BYTES: usize = 16 << 10;
+    for marks in [false, true] {
+        for eighths in [1, 2, 3, 5, 8, 12] {
+            for more in [-80_i64, -40, -24, -8, 0, 8] {
+                let length = (SEGMENT_BYTES as i64 * eighths / 8 + more) as usize;
+                let mut table = empty(SEGMENT_BYTES);
+                for key in 0..3 * SHORT_SEGMENTS as u32 {
+                    write_all(&mut table, &batch(key..key + 1), Some(&vec![1; length]), 1);
+                    if marks {
+                        table.mark();
+                    }
+                }
+                let ends = (0..1_000).any(|_| table.maintain(1 << 20).unwrap() == 0);
+                assert!(ends, "values of {length} bytes, marks {marks}");
+                soundness::check(&table);
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_chosen_frees_room(needed in prop::collection::vec(0..=SEGMENT, 0..40)) {
