@@ -20,3 +20,4 @@ pub(super) const UNSUPPORTED: &str = "E0117";
 pub(super) const UNKNOWN_OUTPUT: &str = "E0118";
 pub(super) const KEY_MISMATCH: &str = "E0119";
 pub(super) const INPUT_MISMATCH: &str = "E0120";
+pub(super) const SAME_TARGET: &str = "E0121";

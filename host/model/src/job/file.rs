@@ -89,6 +89,7 @@ fn read_job(check: &mut Check, root: &At<'_>) -> Option<JobSpec> {
     keys.finish(check);
 
     graph.check(check);
+    sinks::check_targets(check, &sinks, dead_letters.as_ref());
     functions::check_keys_of_raw_sources(check, &functions, &sources);
     let places = Places::default();
     Some(JobSpec {

@@ -1,5 +1,9 @@
 //! The `sinks` and the `dead_letters` of a job file.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Component, Path, PathBuf};
+
 use crate::Parallelism;
 
 use super::check::{At, Check, Keys};
@@ -8,6 +12,7 @@ use super::file::{Defaults, read_connector, read_parallelism, read_path, read_ui
 use super::graph::{Graph, OperatorKind, read_refs};
 use super::sources::read_format;
 use super::spec::{FileSinkSpec, FormatSpec, SinkCompression, SinkConnector, SinkSpec};
+use super::tree::shorten;
 
 pub(super) fn read(check: &mut Check, graph: &mut Graph, at: &At<'_>, defaults: Defaults) -> Vec<SinkSpec> {
     let entries = check.entries(at);
@@ -44,6 +49,49 @@ fn refuse_many_writers(check: &mut Check, sink: &At<'_>, parallelism: Parallelis
     let message = format!("one file cannot be written by {parallelism} subtasks: expected a directory");
     let help = "give a directory, or `parallelism: 1` for this sink".to_owned();
     check.problems.add_with_help(codes::WRONG_VALUE, &path, span, message, Some(help));
+}
+
+/// Sinks and dead letters that write to one path would destroy each other's files. Links are not
+/// followed: what they hide is refused when the sinks are opened.
+pub(super) fn check_targets(check: &mut Check, sinks: &[SinkSpec], dead_letters: Option<&SinkConnector>) {
+    let directory = Path::new(check.places.file_name()).parent().unwrap_or(Path::new("")).to_owned();
+    let of_sinks = sinks.iter().map(|sink| (format!("sinks.{}", sink.uid), &sink.connector));
+    let of_dead_letters = dead_letters.map(|connector| ("dead_letters".to_owned(), connector));
+    let mut writers: BTreeMap<PathBuf, String> = BTreeMap::new();
+    for (writer, connector) in of_sinks.chain(of_dead_letters) {
+        let SinkConnector::File(file) = connector else { continue };
+        match writers.entry(plain(&directory.join(&file.path))) {
+            Entry::Vacant(free) => {
+                free.insert(writer);
+            }
+            Entry::Occupied(first) => {
+                let (path, span) = check.places.find(&format!("{writer}.file.path"));
+                let message = format!(
+                    "`{}` is written by `{}` already: each would destroy the files of the other",
+                    shorten(&file.path.to_string_lossy()),
+                    first.get()
+                );
+                let help = Some("give each a `path` of its own".to_owned());
+                check.problems.add_with_help(codes::SAME_TARGET, &path, span, message, help);
+            }
+        }
+    }
+}
+
+/// The path without `.`, and without `..` where it goes back on a name.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            Component::ParentDir if plain.has_root() => {}
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 pub(super) fn read_dead_letters(check: &mut Check, at: &At<'_>) -> Option<SinkConnector> {

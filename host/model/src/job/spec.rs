@@ -281,7 +281,7 @@ pub struct SinkSpec {
 /// Where a sink writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SinkConnector {
-    /// Lines in files of a directory, one per subtask.
+    /// Lines in files.
     File(FileSinkSpec),
     /// Lines on standard output.
     Stdout,
@@ -289,10 +289,10 @@ pub enum SinkConnector {
     Blackhole,
 }
 
-/// Lines in files of a directory, one per subtask.
+/// Lines in files of a directory, one per subtask, or in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSinkSpec {
-    /// The directory, as written; see [`JobSpec::resolve`].
+    /// The directory or file (see [`Self::is_one_file`]), as written; see [`JobSpec::resolve`].
     pub path: PathBuf,
     /// How the bytes are packed.
     pub compression: SinkCompression,

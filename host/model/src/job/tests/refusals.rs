@@ -257,3 +257,24 @@ fn a_config_that_json_cannot_say_is_refused() {
     }
     assert_eq!(codes(&job("  f: { input: orders, module: ./f, config: text }", "")), ["E0107"]);
 }
+
+#[test]
+fn what_is_written_has_one_writer() {
+    let job = |one: &str, other: &str, dead: &str| {
+        let dead = if dead.is_empty() { String::new() } else { format!("dead_letters: {{ file: {{ path: {dead} }} }}\n") };
+        format!(
+            "name: a\nsources: {{ o: {{ file: {{ path: a }} }} }}\n{dead}sinks:\n  s: {{ input: o, file: {{ path: {one} }} }}\n  t: {{ input: o, file: {{ path: {other}, overwrite: true }}, format: raw }}\n"
+        )
+    };
+    for same in ["out", "./out/", "out/.", "x/../out", "../jobs/out", "x/y/../../out"] {
+        assert_eq!(codes(&job("out", same, "")), ["E0121"], "{same}");
+        assert_eq!(codes(&job("elsewhere", "out", same)), ["E0121"], "{same}");
+    }
+    assert_eq!(codes(&job("/tmp/out", "/../tmp/./out", "")), ["E0121"]);
+    assert_eq!(codes(&job("out", "out", "out")), ["E0121", "E0121"]);
+    let told = refusal(&job("a.jsonl", "out", "x/../out"));
+    assert!(told.contains("`dead_letters.file.path`: `x/../out` is written by `sinks.t` already"), "{told}");
+    for other in ["out/late", "out-2", "../out", "/out", "jobs/out"] {
+        assert_eq!(codes(&job("out", other, "")), Vec::<&str>::new(), "{other}");
+    }
+}
