@@ -25,7 +25,8 @@ pub(crate) fn command() -> Result<()> {
     let mut result = String::new();
     let built = stages.run("setup", setup::stage)
         && stages.run("build tidegate", || {
-            run(cargo(&root).args(["build", "--package", "tidegate"])).map(|()| Outcome::done())
+            // The whole workspace decides the features, as in the tests: no dependency is compiled twice.
+            run(cargo(&root).args(["build", "--workspace", "--bin", "tidegate"])).map(|()| Outcome::done())
         })
         && stages.run("build the function", || {
             run(&mut tidegate(&root, &["build", "examples/dedup/guest"])?).map(|()| Outcome::done())
