@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod files;
 mod report;
 mod telemetry;
 mod wiring;
@@ -24,7 +25,10 @@ fn main() -> ExitCode {
     if let Some(code) = wiring::modules::compile_child() {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return report::print_usage(&error),
+    };
     match telemetry::start(&cli.global).and_then(|()| dispatch(&cli)) {
         Ok(code) => code,
         Err(error) => error.print(cli.global.output),

@@ -174,6 +174,20 @@ impl CliError {
     }
 }
 
+/// Prints what the argument parser has to say: help as it is, a complaint as a document where the
+/// arguments ask for documents.
+pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
+    let mut arguments = std::env::args();
+    let wants_json = arguments.any(|argument| argument == "--output=json")
+        || std::env::args().zip(std::env::args().skip(1)).any(|pair| pair.0 == "--output" && pair.1 == "json");
+    if error.use_stderr() && wants_json {
+        return CliError::usage(error.render().to_string().trim_end().to_owned()).print(OutputFormat::Json);
+    }
+    // Nobody may be reading; the exit code tells.
+    drop(error.print());
+    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}
+
 impl From<contract::Error> for CliError {
     fn from(error: contract::Error) -> Self {
         Self::of(Problem {

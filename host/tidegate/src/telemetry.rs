@@ -1,5 +1,7 @@
 //! Log lines on standard error.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
@@ -14,7 +16,10 @@ pub(crate) fn start(global: &Global) -> Result<(), CliError> {
         CliError::usage(format!("--log `{}`: {error}", global.log))
             .with_help("write a level (`warn`, `info`, `debug`) or `target=level` pairs separated by commas")
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
     if global.log_json {
         builder.json().init();
     } else {

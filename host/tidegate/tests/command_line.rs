@@ -115,11 +115,45 @@ fn a_wrong_module_is_called_what_it_is() {
 }
 
 #[test]
-fn a_missing_job_file_is_wrong_usage() {
+fn a_file_that_is_missing_endless_or_huge_is_refused_before_it_is_read() {
     let folder = folder();
-    let (code, said) = refused(folder.path(), &["run", "nowhere.yaml"]);
+    let huge = fs::File::create(folder.path().join("huge.wasm")).expect("a file");
+    huge.set_len(1 << 40).expect("a sparse file");
+    for (arguments, expected) in [
+        (["run", "nowhere.yaml"], "nowhere.yaml"),
+        (["run", "/dev/zero"], "a pipe or a device"),
+        (["run", "huge.wasm"], "at most 1048576 are read"),
+        (["build", "huge.wasm"], "at most 67108864 are read"),
+        (["build", "/dev/zero"], "a pipe or a device"),
+    ] {
+        let (code, said) = refused(folder.path(), &arguments);
+        assert_eq!(code, 1, "{said}");
+        assert!(said.replace("\n  │ ", "").contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn a_sink_never_writes_over_what_the_job_reads() {
+    let folder = folder();
+    write(folder.path(), "in.txt", "precious\n");
+    fs::hard_link(folder.path().join("in.txt"), folder.path().join("link.txt")).expect("a second name");
+    for target in ["in.txt", "./in.txt", "link.txt", "job.yaml"] {
+        let job = COPY.replace("path: out.txt", &format!("path: {target}, overwrite: true"));
+        write(folder.path(), "job.yaml", &job);
+        let (code, said) = refused(folder.path(), &["run", "job.yaml"]);
+        assert_eq!(code, 1, "{target}: {said}");
+        assert!(said.contains("would write over") || said.contains("E01"), "{said}");
+        assert_eq!(fs::read_to_string(folder.path().join("in.txt")).expect("the input"), "precious\n");
+        assert_eq!(fs::read_to_string(folder.path().join("job.yaml")).expect("the job file"), job);
+    }
+}
+
+#[test]
+fn wrong_usage_is_a_document_where_documents_are_asked_for() {
+    let (code, said) = refused(folder().path(), &["run", "--output", "json", "--bogus"]);
     assert_eq!(code, 2);
-    assert!(said.contains("nowhere.yaml"), "{said}");
+    let document: serde_json::Value = serde_json::from_str(&said).expect("one JSON document");
+    assert!(document["error"]["problems"][0]["message"].as_str().is_some_and(|text| text.contains("--bogus")));
 }
 
 #[test]

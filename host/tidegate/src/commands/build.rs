@@ -12,6 +12,7 @@ use toolchain::{BuildOptions, build_guest};
 use crate::args::{Build, OutputFormat};
 use crate::commands::run::json_line;
 use crate::commands::texts::print;
+use crate::files::read_bounded;
 use crate::report::CliError;
 use crate::wiring::modules::{LoadOptions, Modules};
 
@@ -27,7 +28,7 @@ struct Built {
 /// Builds, checks, writes and describes.
 pub(crate) fn run(args: &Build, output: OutputFormat) -> Result<ExitCode, CliError> {
     let modules = Modules::new(&LoadOptions::default())?;
-    let mut built = if args.path.is_file() && !args.path.ends_with("Cargo.toml") {
+    let mut built = if args.path.exists() && !args.path.is_dir() && !args.path.ends_with("Cargo.toml") {
         read(args)?
     } else {
         compile(&args.path, output)?
@@ -45,8 +46,7 @@ pub(crate) fn run(args: &Build, output: OutputFormat) -> Result<ExitCode, CliErr
 }
 
 fn read(args: &Build) -> Result<Built, CliError> {
-    let bytes = std::fs::read(&args.path)
-        .map_err(|error| CliError::usage(format!("read `{}`: {error}", args.path.display())))?;
+    let bytes = read_bounded(&args.path, "module", guest::caps::MODULE_BYTES as u64)?;
     Ok(Built { bytes, written: None, compiler: None })
 }
 

@@ -2,6 +2,7 @@
 //! behind which word of the file.
 
 pub(crate) mod modules;
+mod paths;
 mod sinks;
 mod sources;
 
@@ -13,8 +14,7 @@ use std::sync::Arc;
 use contract::FunctionFactory;
 use format::{CsvFormat, Format};
 use model::job::{CsvSpec, FormatSpec, FunctionSpec, JobSpec, StateBackendKind};
-use model::{Descriptor, OperatorUid, Parallelism};
-use protocol::batching::BatchLimits;
+use model::{Descriptor, MAX_PARALLELISM, OperatorUid, Parallelism};
 use runtime::{FunctionInput, FunctionNode, JobGraph, Settings};
 
 use crate::commands::run::job_file_error;
@@ -51,7 +51,7 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules, overrides: &Overrides) -> 
     spec.check_outputs(&descriptors).map_err(job_file_error)?;
 
     let mut graph = JobGraph::new(spec.name.clone());
-    graph.settings = settings(spec)?;
+    graph.settings = settings(spec);
     for source in &spec.sources {
         graph.sources.push(sources::node(spec, source, parallelism(source.parallelism))?);
     }
@@ -63,6 +63,7 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules, overrides: &Overrides) -> 
         graph.sinks.push(sinks::node(spec, sink, parallelism(sink.parallelism))?);
     }
     graph.dead_letters = spec.dead_letters.as_ref().map(|connector| sinks::dead_letters(spec, connector));
+    paths::check(spec, &graph.sources)?;
     graph.check().map_err(|error| CliError::failed(error.to_string()))?;
     for function in &graph.functions {
         modules.check_config(&graph, function)?;
@@ -72,12 +73,9 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules, overrides: &Overrides) -> 
 
 fn check_overrides(spec: &JobSpec, overrides: &Overrides) -> Result<(), CliError> {
     if let Some(given) = overrides.parallelism
-        && !(1..=u32::from(spec.key_groups)).contains(&given)
+        && !(1..=MAX_PARALLELISM).contains(&given)
     {
-        return Err(CliError::usage(format!(
-            "--parallelism {given}: expected 1 to {}, the number of key groups of the job",
-            spec.key_groups
-        )));
+        return Err(CliError::usage(format!("--parallelism {given}: expected 1 to {MAX_PARALLELISM}")));
     }
     if overrides.until_end
         && let Some(endless) = spec.sources.iter().find(|source| sources::is_endless(source))
@@ -101,18 +99,8 @@ fn open_modules(
     Ok(factories)
 }
 
-fn settings(spec: &JobSpec) -> Result<Settings, CliError> {
-    let size = |bytes: u64| usize::try_from(bytes).map_err(|_| CliError::usage(format!("{bytes} bytes: too many")));
-    Ok(Settings {
-        key_groups: spec.key_groups,
-        batch: BatchLimits {
-            max_rows: usize::try_from(spec.batch.max_rows).unwrap_or(BatchLimits::MAX_ROWS),
-            max_bytes: size(spec.batch.max_bytes)?,
-            max_age: spec.batch.max_age,
-        },
-        queue_bytes: size(spec.queue_bytes)?,
-        ..Settings::default()
-    })
+fn settings(spec: &JobSpec) -> Settings {
+    Settings { key_groups: spec.key_groups, batch: spec.batch, queue_bytes: spec.queue_bytes, ..Settings::default() }
 }
 
 fn function_node(

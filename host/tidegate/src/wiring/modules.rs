@@ -12,6 +12,7 @@ use model::job::LimitsSpec;
 use runtime::{FunctionNode, JobGraph};
 use toolchain::{BuildOptions, build_guest};
 
+use crate::files::read_bounded;
 use crate::report::CliError;
 
 /// Where modules are loaded, once per process.
@@ -84,9 +85,8 @@ impl Modules {
             let options = BuildOptions { quiet: self.quiet, ..BuildOptions::default() };
             return Ok(build_guest(path, &options)?.component);
         }
-        std::fs::read(path).map_err(|error| {
-            CliError::usage(format!("read module `{}`: {error}", path.display()))
-                .with_help("name a component file (`tidegate build` makes one) or the folder of a function crate")
+        read_bounded(path, "module", guest::caps::MODULE_BYTES as u64).map_err(|error| {
+            error.with_help("name a component file (`tidegate build` makes one) or the folder of a function crate")
         })
     }
 

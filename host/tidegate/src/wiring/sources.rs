@@ -7,7 +7,7 @@ use connectors::file::{FileSource, FileSourceOptions};
 use connectors::generator::{GeneratorOptions, GeneratorSource};
 use contract::Source;
 use model::job::{
-    CsvSpec, FileSourceSpec, FormatSpec, JobSpec, OnError, SourceCompression, SourceConnector, SourceSpec, TimeUnit,
+    CsvSpec, FileSourceSpec, FormatSpec, JobSpec, OnError, SourceCompression, SourceConnector, SourceSpec,
 };
 use model::{OperatorUid, Parallelism};
 use runtime::{EventTimeCut, SourceNode, SystemClock};
@@ -34,10 +34,7 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec, parallelism: Parallelism
         uid: source.uid.clone(),
         source: connector,
         format: format(&source.format, &columns),
-        event_time: source
-            .event_time
-            .as_ref()
-            .map(|time| EventTimeCut { path: time.field.clone(), unit: unit(time.unit) }),
+        event_time: source.event_time.as_ref().map(|time| EventTimeCut { path: time.field.clone(), unit: time.unit }),
         on_error: source.on_error,
         parallelism,
     })
@@ -76,14 +73,4 @@ pub(crate) fn test_source(uid: OperatorUid, path: &Path, read_as: TestFormat) ->
         on_error: OnError::Fail,
         parallelism: Parallelism(1),
     })
-}
-
-fn unit(unit: TimeUnit) -> ::format::TimeUnit {
-    match unit {
-        TimeUnit::Seconds => ::format::TimeUnit::S,
-        TimeUnit::Millis => ::format::TimeUnit::Ms,
-        TimeUnit::Micros => ::format::TimeUnit::Us,
-        TimeUnit::Nanos => ::format::TimeUnit::Ns,
-        TimeUnit::Rfc3339 => ::format::TimeUnit::Rfc3339,
-    }
 }

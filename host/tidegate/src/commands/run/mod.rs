@@ -16,6 +16,7 @@ use runtime::{JobHandle, Outcome, SystemClock};
 
 use crate::args::{OutputFormat, Run};
 use crate::commands::texts::print;
+use crate::files::read_bounded;
 use crate::report::{CliError, Problem, SourceText};
 use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::{self, Wired};
@@ -59,8 +60,11 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
 
 /// Reads and checks a job file.
 pub(crate) fn read_spec(path: &Path) -> Result<JobSpec, CliError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| CliError::usage(format!("read job file `{}`: {error}", path.display())))?;
+    let bytes = read_bounded(path, "job file", model::job::MAX_FILE_BYTES as u64)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        CliError::failed(format!("read job file `{}`: {}", path.display(), error.utf8_error()))
+            .with_help("a job file is YAML or JSON in UTF-8")
+    })?;
     JobSpec::parse(&text, &path.display().to_string()).map_err(job_file_error)
 }
 

@@ -5,6 +5,7 @@ mod collect;
 mod compare;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SystemClock};
 use crate::args::{OutputFormat, Test};
 use crate::commands::run::json_line;
 use crate::commands::texts::print;
+use crate::files::read_bounded;
 use crate::report::CliError;
 use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::test_source;
@@ -24,6 +26,9 @@ use compare::first_difference;
 
 /// Batch sizes that a function must not be able to tell apart: one record, an odd few, many.
 const BATCH_ROWS: [usize; 3] = [1, 7, 512];
+
+/// The largest file of expected records.
+const EXPECT_BYTES: u64 = 1 << 30;
 
 /// What must come out of one output.
 struct Expectation {
@@ -73,10 +78,8 @@ fn read_expectations(args: &Test, outputs: &[String]) -> Result<Vec<Expectation>
             (None, Some(first)) => (first.clone(), text.clone()),
             (None, None) => return Err(CliError::usage("--expect: the function has no output")),
         };
-        let bytes = std::fs::read(&file).map_err(|error| {
-            CliError::usage(format!("--expect: read `{file}`: {error}"))
-                .with_help(format!("outputs of the function: {}", outputs.join(", ")))
-        })?;
+        let bytes = read_bounded(Path::new(&file), "--expect", EXPECT_BYTES)
+            .map_err(|error| error.with_help(format!("outputs of the function: {}", outputs.join(", "))))?;
         expectations.push(Expectation { output, file, bytes });
     }
     Ok(expectations)
