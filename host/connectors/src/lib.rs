@@ -1,8 +1,9 @@
 //! Sources and sinks, one folder per external system.
 //!
 //! # Flow
-//! Every folder has the same parts: options, a [`contract::Source`] or [`contract::Sink`] made of them,
-//! its reader or writer, an `Error` with codes, and `tests.rs`.
+//! Every folder has a [`contract::Source`] or a [`contract::Sink`], its reader or writer, and its tests;
+//! options where a job file has more to say than a format, and an `Error` with codes where the outside
+//! can fail.
 //!
 //! # Invariants
 //! 1. Nothing is lost silently: what a source passes over is counted by name, what a sink cannot write
@@ -14,6 +15,7 @@
 
 mod arena;
 pub mod blackhole;
+mod failure;
 pub mod file;
 pub mod generator;
 pub mod stdout;

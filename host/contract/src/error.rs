@@ -44,6 +44,12 @@ impl Error {
         self.code
     }
 
+    /// The same once more, for a caller who asks again; the cause stays with the first.
+    #[must_use]
+    pub fn repeat(&self) -> Self {
+        Self { code: self.code, blame: self.blame, retry: self.retry, message: self.message.clone(), source: None }
+    }
+
     /// Whose fault it is.
     #[must_use]
     pub fn blame(&self) -> Blame {

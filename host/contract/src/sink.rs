@@ -20,6 +20,7 @@ pub trait Sink: Send + Sync {
 /// 2. After [`SinkWriter::flush`] returned ok, everything written before is with the target.
 /// 3. Dropping a writer without [`SinkWriter::close`] loses at most what was not flushed; it never
 ///    leaves half a record.
+/// 4. After an error every later call gives that error: nobody takes for written what is missing.
 pub trait SinkWriter: Send {
     /// Takes a batch; may buffer.
     ///

@@ -38,6 +38,17 @@ fn the_sink_in_memory_keeps_every_promise() {
 }
 
 #[test]
+fn a_failure_of_the_sink_in_memory_stands() {
+    let failing = [
+        MemorySink::default().failing_after(0, "the disk is full"),
+        MemorySink::default().failing_to_close("the disk is gone"),
+    ];
+    for sink in failing {
+        compliance::sink::check_failing(&|| (Box::new(sink.clone()), Box::new(())));
+    }
+}
+
+#[test]
 fn the_probe_keeps_every_promise() {
     compliance::function::check(&doubles::probe());
 }

@@ -128,6 +128,12 @@ pub enum Error {
         /// Its length.
         bytes: u64,
     },
+    /// Another writer, of this job or another, has the file.
+    #[error("`{}` is being written by another sink", path.display())]
+    InUse {
+        /// The part.
+        path: PathBuf,
+    },
     /// Several subtasks would write one file.
     #[error("`{}` names one file and the sink has a parallelism of {parallelism}", path.display())]
     OneFileManyWriters {
@@ -169,6 +175,7 @@ impl Error {
             Self::OneFileManyWriters { .. } => "E0321",
             Self::Write { .. } => "E0322",
             Self::LineBreak { .. } => "E0323",
+            Self::InUse { .. } => "E0324",
         }
     }
 

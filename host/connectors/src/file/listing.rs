@@ -89,15 +89,10 @@ fn utf8(directory: &Path, path: &Path) -> Result<String, Error> {
 pub(super) fn open(options: &FileSourceOptions, split: &str) -> Result<Unpacked, Error> {
     let cannot_open = |source| Error::Open { path: PathBuf::from(split), source };
     let mut file = File::open(split).map_err(cannot_open)?;
-    let packing = match options.compression {
-        SourceCompression::None => Packing::None,
-        compression => {
-            let mut magic = [0; 4];
-            let bytes = read_start(&mut file, &mut magic).map_err(cannot_open)?;
-            file.rewind().map_err(cannot_open)?;
-            packing(split, compression, magic.get(..bytes).unwrap_or_default())?
-        }
-    };
+    let mut magic = [0; 4];
+    let bytes = read_start(&mut file, &mut magic).map_err(cannot_open)?;
+    file.rewind().map_err(cannot_open)?;
+    let packing = packing(split, options.compression, magic.get(..bytes).unwrap_or_default())?;
     Unpacked::new(file, packing).map_err(cannot_open)
 }
 
@@ -125,9 +120,10 @@ fn packing(split: &str, compression: SourceCompression, start: &[u8]) -> Result<
         Packing::None
     };
     let (expected, reason) = match compression {
+        SourceCompression::None => return Ok(Packing::None),
         SourceCompression::Gzip => (Packing::Gzip, "`compression`"),
         SourceCompression::Zstd => (Packing::Zstd, "`compression`"),
-        SourceCompression::Auto | SourceCompression::None => match split.rsplit_once('.').map(|(_, ending)| ending) {
+        SourceCompression::Auto => match split.rsplit_once('.').map(|(_, ending)| ending) {
             Some("gz") if found == Packing::None => (Packing::Gzip, "name"),
             Some("zst" | "zstd") if found == Packing::None => (Packing::Zstd, "name"),
             _ => return Ok(found),

@@ -5,11 +5,15 @@
 //! one gzip member for each such write, so that a file is whole at every length it ever had.
 //!
 //! # Invariants
-//! 1. A file ends after a whole record whenever nobody is inside a call: a write that fails is cut off.
+//! 1. A file ends after a whole record whenever nobody is inside a call: a write that fails is cut off,
+//!    and nothing is written after it.
 //! 2. [`contract::SinkWriter::close`] returns after file and directory are on the disk.
+//! 3. A file has one writer, which holds its lock: another is refused, by whatever name it comes.
+//! 4. Only what `overwrite` allows is emptied or removed, and only files that have our names.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use contract::{Sink, SinkWriter};
@@ -20,6 +24,7 @@ use model::{Parallelism, RecordBatch, SubtaskIndex};
 
 use super::error::Error;
 use super::options::FileSinkOptions;
+use crate::failure::FirstFailure;
 
 /// What is gathered before a write: a system call then costs less than a nanosecond a record.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -59,21 +64,23 @@ impl FileSink {
         }
     }
 
-    /// Parts of an earlier run with more subtasks, which would mix with ours.
+    /// Parts of an earlier run with more subtasks or another format, which would mix with ours. An empty
+    /// one mixes with nothing, and may be that of another sink that has written nothing yet.
     fn clear_other_parts(&self, parallelism: Parallelism) -> Result<(), Error> {
         let cannot_list = |source| Error::Open { path: self.options.path.clone(), source };
         for entry in fs::read_dir(&self.options.path).map_err(cannot_list)? {
             let path = entry.map_err(cannot_list)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let Some(digits) = name.strip_prefix("part-").and_then(|rest| rest.get(..5)) else { continue };
-            let is_ours = digits
-                .parse::<u32>()
-                .is_ok_and(|index| index < parallelism.0 && name == part_name(index, self.ending()));
-            if is_ours || digits.parse::<u32>().is_err() {
+            let Some((index, ending)) = part_of_name(&name) else { continue };
+            if index < parallelism.0 && ending == self.ending() {
                 continue;
             }
             self.refuse_or_allow(&path)?;
-            fs::remove_file(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+            if self.options.overwrite {
+                let part = File::open(&path).map_err(|source| Error::Open { path: path.clone(), source })?;
+                lock(&part, &path)?;
+                fs::remove_file(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+            }
         }
         Ok(())
     }
@@ -86,10 +93,50 @@ impl FileSink {
             _ => Ok(()),
         }
     }
+
+    /// An empty file of which we are the one writer.
+    fn open_part(&self, path: &Path) -> Result<File, Error> {
+        let cannot_open = |source| Error::Open { path: path.to_owned(), source };
+        self.refuse_or_allow(path)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(cannot_open)?;
+        lock(&file, path)?;
+        // Whoever had the lock before may have written, or removed the file to which its name led.
+        self.refuse_or_allow(path)?;
+        let there = file.metadata().map_err(cannot_open)?;
+        if there.nlink() == 0 {
+            return Err(Error::InUse { path: path.to_owned() });
+        }
+        if there.len() > 0 {
+            file.set_len(0).map_err(cannot_open)?;
+        }
+        Ok(file)
+    }
 }
+
+/// Takes the lock of a file, which the system gives back when the file is closed.
+fn lock(file: &File, path: &Path) -> Result<(), Error> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_owned() }),
+        // Some network file systems know no locks.
+        Err(TryLockError::Error(source)) if source.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(source)) => Err(Error::Open { path: path.to_owned(), source }),
+    }
+}
+
+/// The endings of the parts that sinks write.
+const ENDINGS: [&str; 6] = [".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".txt", ".txt.gz"];
 
 fn part_name(subtask: u32, ending: &str) -> String {
     format!("part-{subtask:05}{ending}")
+}
+
+/// Which part a name is that a sink gives, of whatever format.
+fn part_of_name(name: &str) -> Option<(u32, &'static str)> {
+    let (digits, _) = name.strip_prefix("part-")?.split_once('.')?;
+    let index = digits.parse().ok()?;
+    let ending = ENDINGS.into_iter().find(|ending| name == part_name(index, ending))?;
+    Some((index, ending))
 }
 
 impl Sink for FileSink {
@@ -103,18 +150,16 @@ impl Sink for FileSink {
         if subtask.0 == 0 && !FileSinkSpec::is_one_file(&self.options.path) {
             self.clear_other_parts(parallelism)?;
         }
-        self.refuse_or_allow(&path)?;
-        let opened = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
-        let file = opened.map_err(|source| Error::Open { path: path.clone(), source })?;
-        Ok(Box::new(FileWriter {
+        let part = Part {
+            file: self.open_part(&path)?,
             path,
             directory,
-            file,
             buffer: Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4),
             written_bytes: 0,
             compression: self.options.compression,
             lines: LineStyle::of(&self.options.format),
-        }))
+        };
+        Ok(Box::new(FileWriter { part, failure: FirstFailure::default() }))
     }
 }
 
@@ -160,7 +205,8 @@ impl LineStyle {
     }
 }
 
-struct FileWriter {
+/// A file being written.
+struct Part {
     path: PathBuf,
     directory: PathBuf,
     file: File,
@@ -171,7 +217,20 @@ struct FileWriter {
     lines: LineStyle,
 }
 
-impl FileWriter {
+impl Part {
+    fn append(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        for value in batch.values.iter() {
+            if let Err(value) = self.lines.append(value, &mut self.buffer) {
+                let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
+                return Err(Error::LineBreak { path: self.path.clone(), sample });
+            }
+            if self.buffer.len() >= BUFFER_BYTES {
+                self.write_buffer()?;
+            }
+        }
+        Ok(())
+    }
+
     fn write_buffer(&mut self) -> Result<(), Error> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -183,10 +242,10 @@ impl FileWriter {
                 Ok(packed.len())
             }),
         };
-        self.buffer.clear();
         match written {
             Ok(bytes) => {
                 self.written_bytes += bytes as u64;
+                self.buffer.clear();
                 Ok(())
             }
             Err(source) => {
@@ -197,9 +256,13 @@ impl FileWriter {
         }
     }
 
-    fn sync(&self) -> io::Result<()> {
-        self.file.sync_all()?;
-        File::open(&self.directory)?.sync_all()
+    fn finish(&mut self) -> Result<(), Error> {
+        self.write_buffer()?;
+        let sync = || {
+            self.file.sync_all()?;
+            File::open(&self.directory)?.sync_all()
+        };
+        sync().map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 }
 
@@ -209,27 +272,21 @@ fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
+struct FileWriter {
+    part: Part,
+    failure: FirstFailure,
+}
+
 impl SinkWriter for FileWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), contract::Error> {
-        for value in batch.values.iter() {
-            if let Err(value) = self.lines.append(value, &mut self.buffer) {
-                let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
-                return Err(Error::LineBreak { path: self.path.clone(), sample }.into());
-            }
-            if self.buffer.len() >= BUFFER_BYTES {
-                self.write_buffer()?;
-            }
-        }
-        Ok(())
+        self.failure.unless(|| self.part.append(batch))
     }
 
     fn flush(&mut self) -> Result<(), contract::Error> {
-        Ok(self.write_buffer()?)
+        self.failure.unless(|| self.part.write_buffer())
     }
 
     fn close(&mut self) -> Result<(), contract::Error> {
-        self.write_buffer()?;
-        self.sync().map_err(|source| Error::Write { path: self.path.clone(), source })?;
-        Ok(())
+        self.failure.unless(|| self.part.finish())
     }
 }

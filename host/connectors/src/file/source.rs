@@ -62,7 +62,8 @@ impl Source for FileSource {
     }
 
     fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, contract::Error> {
-        if let Some(unknown) = splits.iter().find(|assigned| !self.files.contains(&assigned.split.name)) {
+        let is_ours = |split: &Split| self.files.get(split.index.0 as usize) == Some(&split.name);
+        if let Some(unknown) = splits.iter().find(|assigned| !is_ours(&assigned.split)) {
             let path = self.options.path.clone();
             return Err(Error::UnknownSplit { split: unknown.split.name.clone(), path }.into());
         }

@@ -19,7 +19,7 @@ use contract::{Polled, Rejected};
 use model::{Position, SourceId, SplitIndex};
 
 use super::error::Error;
-use super::lines::{Line, LineRules, Passed, Rule, line_ending_at};
+use super::lines::{CsvLines, Found, Line, LineRules, Passed, Rule};
 use super::listing::{self, BYTE_ORDER_MARK};
 use super::options::FileSourceOptions;
 use super::rows::{Limits, Rows};
@@ -28,6 +28,11 @@ use crate::arena::ArenaPool;
 
 /// What is kept of a line that is too long to be a record.
 pub(super) const KEPT_BYTES: usize = 64 * 1024;
+
+/// Why a line is rejected.
+const TOO_LONG: &str = "record-too-long";
+/// As [`TOO_LONG`].
+const NOT_CLOSED: &str = "quote-not-closed";
 
 /// The most of a poll.
 #[derive(Clone, Copy)]
@@ -41,6 +46,8 @@ struct LongLine {
     position: u64,
     kept: Vec<u8>,
     length_bytes: u64,
+    /// Whether the last byte passed was a `\r`, which is part of the line unless a `\n` follows.
+    ends_in_return: bool,
 }
 
 /// One open file.
@@ -59,9 +66,8 @@ pub(super) struct FileSplit {
     position: u64,
     stop: Option<Stop>,
     long: Option<LongLine>,
-    /// Before this position a quote that is not closed in its line is never closed: a search for its
-    /// end has failed there, and is not repeated for every line of it.
-    unclosed_until: u64,
+    /// `None` where every line is a record.
+    csv: Option<CsvLines>,
     passed: Passed,
     has_passed_header: bool,
 }
@@ -78,6 +84,10 @@ impl FileSplit {
     ) -> Result<Self, Error> {
         let input = listing::open(options, name)?;
         let opened = input.file().metadata().map_err(|source| Error::Open { path: PathBuf::from(name), source })?;
+        let csv = match rules.rule {
+            Rule::Line => None,
+            Rule::Csv { delimiter } => Some(CsvLines::new(delimiter, rules.max_record_bytes)),
+        };
         let mut split = Self {
             name: name.to_owned(),
             source,
@@ -91,7 +101,7 @@ impl FileSplit {
             position: 0,
             stop: None,
             long: None,
-            unclosed_until: 0,
+            csv,
             passed: Passed::default(),
             has_passed_header: false,
         };
@@ -202,9 +212,12 @@ impl FileSplit {
         }
         let mut rows = Rows::new(self.source, self.index, self.start, self.position);
         let limits = Limits { rows: most.rows, bytes: most.bytes, skips_empty: self.rules.skips_empty };
-        let spilled = match self.rules.rule {
-            Rule::Line => self.take_lines(&mut rows, &limits),
-            Rule::Csv { .. } => self.take_csv(&mut rows, &limits),
+        let spilled = match self.csv.as_mut() {
+            None => self.take_lines(&mut rows, &limits),
+            Some(csv) => {
+                let read = self.arena.get(..self.filled).unwrap_or_default();
+                take_csv(csv, read, matches!(self.stop, Some(Stop::End)), &mut rows, &limits)
+            }
         };
         self.passed.empty_lines += rows.empty_lines;
         let advanced = rows.at - self.start;
@@ -212,20 +225,20 @@ impl FileSplit {
         self.advance(advanced);
         match (batch, spilled) {
             (Some(batch), _) => Some(Polled::Batch(batch)),
-            (None, Some(line)) => Some(self.reject(line, "record-too-long")),
-            (None, None) => self.reject_unclosed_quote(),
+            (None, Some((line, reason))) => Some(self.reject(line, reason)),
+            (None, None) => None,
         }
     }
 
-    /// Takes lines until one has no end, or does not fit; returns one that is too long to be a record.
-    fn take_lines(&self, rows: &mut Rows, limits: &Limits) -> Option<Line> {
+    /// Takes lines until one has no end, or does not fit; returns one that is no record, and why.
+    fn take_lines(&self, rows: &mut Rows, limits: &Limits) -> Option<(Line, &'static str)> {
         let pending = self.pending();
         let mut start = 0;
         for newline in memchr::memchr_iter(b'\n', pending) {
             let has_return = newline > start && pending.get(newline - 1) == Some(&b'\r');
             let line = Line { end: newline - start - usize::from(has_return), next: newline + 1 - start };
             if line.end > self.rules.max_record_bytes {
-                return Some(line);
+                return Some((line, TOO_LONG));
             }
             if !rows.take(line, limits) {
                 return None;
@@ -233,50 +246,6 @@ impl FileSplit {
             start = newline + 1;
         }
         None
-    }
-
-    /// As [`Self::take_lines`], for records that may hold line breaks.
-    fn take_csv(&self, rows: &mut Rows, limits: &Limits) -> Option<Line> {
-        loop {
-            let rest = self.arena.get(rows.at..self.filled).unwrap_or_default();
-            let line = self.first_line(rest, rows.position())?;
-            if line.end > self.rules.max_record_bytes {
-                return Some(line);
-            }
-            if !rows.take(line, limits) {
-                return None;
-            }
-        }
-    }
-
-    #[inline]
-    fn first_line(&self, rest: &[u8], position: u64) -> Option<Line> {
-        if position < self.unclosed_until {
-            // A record of one line is one under either rule; what is not is left to `reject_unclosed_quote`.
-            let newline = memchr::memchr(b'\n', rest)?;
-            return self.rules.rule.first(rest.get(..=newline)?);
-        }
-        self.rules.rule.first(rest)
-    }
-
-    /// A quote that is not closed within the longest record, or within the file: its line is rejected
-    /// alone, so that one stray quote does not take the rest of the file with it.
-    fn reject_unclosed_quote(&mut self) -> Option<Polled> {
-        if self.rules.rule == Rule::Line {
-            return None;
-        }
-        let pending = self.pending();
-        let newline = memchr::memchr(b'\n', pending)?;
-        let is_known = self.position < self.unclosed_until;
-        let is_too_far = pending.len() > self.rules.max_record_bytes || matches!(self.stop, Some(Stop::End));
-        if !is_known && !is_too_far {
-            return None;
-        }
-        let (line, pending_bytes) = (line_ending_at(pending, newline), pending.len() as u64);
-        if !is_known {
-            self.unclosed_until = self.position + pending_bytes;
-        }
-        Some(self.reject(line, "quote-not-closed"))
     }
 
     fn reject(&mut self, line: Line, reason: &'static str) -> Polled {
@@ -288,7 +257,7 @@ impl FileSplit {
 
     fn rejected(&self, position: u64, reason: &'static str, length_bytes: u64, bytes: &[u8]) -> Rejected {
         let most = self.rules.max_record_bytes;
-        let message = if reason == "quote-not-closed" {
+        let message = if reason == NOT_CLOSED {
             format!(
                 "E0311 `{}` at position {position}: a quote opens in this line and is not closed within {most} bytes or the file",
                 self.name
@@ -315,7 +284,7 @@ impl FileSplit {
         // One more than a record may have, because a `\r` at the end is not part of it.
         if tail > self.rules.max_record_bytes + 1 && self.long.is_none() {
             let kept = self.pending().get(..KEPT_BYTES.min(tail)).unwrap_or_default().to_owned();
-            self.long = Some(LongLine { position: self.position, kept, length_bytes: 0 });
+            self.long = Some(LongLine { position: self.position, kept, length_bytes: 0, ends_in_return: false });
             return;
         }
         let mut buffer = pool.take((2 * tail).max(pool.arena_bytes()));
@@ -331,22 +300,27 @@ impl FileSplit {
 
     /// Passes over pending bytes up to the end of the long line.
     fn end_long_line(&mut self) -> Option<Rejected> {
-        let newline = memchr::memchr(b'\n', self.pending());
-        let passed = newline.map_or(self.filled - self.start, |newline| newline + 1);
         let mut long = self.long.take()?;
-        let room = KEPT_BYTES.saturating_sub(long.kept.len());
-        if long.length_bytes > 0 && room > 0 {
-            long.kept.extend(self.pending().iter().take(room.min(passed)));
+        let pending = self.pending();
+        let newline = memchr::memchr(b'\n', pending);
+        let of_line = pending.get(..newline.unwrap_or(pending.len())).unwrap_or_default();
+        if long.length_bytes > 0 {
+            let room = KEPT_BYTES.saturating_sub(long.kept.len());
+            long.kept.extend_from_slice(of_line.get(..room).unwrap_or(of_line));
         }
-        self.advance(passed);
-        long.length_bytes += passed as u64;
+        long.length_bytes += of_line.len() as u64;
+        long.ends_in_return = of_line.last().map_or(long.ends_in_return, |&last| last == b'\r');
+        self.advance(newline.map_or(self.filled - self.start, |newline| newline + 1));
         let is_over = newline.is_some() || matches!(self.stop, Some(Stop::End));
         if !is_over {
             self.long = Some(long);
             return None;
         }
-        let length_bytes = long.length_bytes - u64::from(newline.is_some());
-        Some(self.rejected(long.position, "record-too-long", length_bytes, &long.kept))
+        if newline.is_some() && long.ends_in_return {
+            long.length_bytes -= 1;
+        }
+        long.kept.truncate(usize::try_from(long.length_bytes).unwrap_or(usize::MAX));
+        Some(self.rejected(long.position, TOO_LONG, long.length_bytes, &long.kept))
     }
 
     /// At the end of the stream: the last line, if it has no end of its own; then the failure, if the
@@ -366,7 +340,7 @@ impl FileSplit {
             return self.check_unchanged().map(|()| None);
         }
         if rest > self.rules.max_record_bytes {
-            return Ok(Some(self.reject(Line { end: rest, next: rest }, "record-too-long")));
+            return Ok(Some(self.reject(Line { end: rest, next: rest }, TOO_LONG)));
         }
         let mut rows = Rows::new(self.source, self.index, self.start, self.position);
         rows.push(Line { end: rest, next: rest });
@@ -401,6 +375,26 @@ impl FileSplit {
                 Error::Damaged { split: self.name.clone(), damage, packed_position, position }
             }
             Stop::End => self.cannot_read(io::ErrorKind::UnexpectedEof.into(), position),
+        }
+    }
+}
+
+/// As [`FileSplit::take_lines`], for records that may hold line breaks. `read`: the arena as far as it is
+/// filled; `is_all`: nothing follows it.
+fn take_csv(
+    csv: &mut CsvLines,
+    read: &[u8],
+    is_all: bool,
+    rows: &mut Rows,
+    limits: &Limits,
+) -> Option<(Line, &'static str)> {
+    loop {
+        let rest = read.get(rows.at..).unwrap_or_default();
+        match csv.first(rest, rows.position(), is_all)? {
+            Found::Record(line) if rows.take(line, limits) => {}
+            Found::Record(_) => return None,
+            Found::TooLong(line) => return Some((line, TOO_LONG)),
+            Found::Unclosed(line) => return Some((line, NOT_CLOSED)),
         }
     }
 }

@@ -12,6 +12,7 @@ use contract::{Sink, SinkWriter};
 use model::job::FormatSpec;
 use model::{Blame, Parallelism, RecordBatch, Retry, SubtaskIndex};
 
+use crate::failure::FirstFailure;
 use crate::file::LineStyle;
 
 /// The code of the error that says that nobody reads our output any more: `tidegate run … | head`. It
@@ -74,8 +75,8 @@ impl Sink for StdoutSink {
     }
 }
 
-/// Writes lines in whole blocks.
-struct LineWriter<W> {
+/// Lines gathered into whole blocks.
+struct Blocks<W> {
     out: W,
     lines: LineStyle,
     /// Whether a person is looking.
@@ -83,28 +84,12 @@ struct LineWriter<W> {
     buffer: Vec<u8>,
 }
 
-impl<W: Write> LineWriter<W> {
-    fn new(out: W, lines: LineStyle, is_terminal: bool) -> Self {
-        Self { out, lines, is_terminal, buffer: Vec::new() }
-    }
-
-    fn write_buffer(&mut self) -> Result<(), Error> {
-        // One call, so that the lines of another subtask come before or after.
-        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
-        self.buffer.clear();
-        written.map_err(|source| match source.kind() {
-            io::ErrorKind::BrokenPipe => Error::ReaderGone,
-            _ => Error::Write { source },
-        })
-    }
-}
-
-impl<W: Write + Send> SinkWriter for LineWriter<W> {
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), contract::Error> {
+impl<W: Write> Blocks<W> {
+    fn append(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         for value in batch.values.iter() {
             if let Err(value) = self.lines.append(value, &mut self.buffer) {
                 let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
-                return Err(Error::LineBreak { sample }.into());
+                return Err(Error::LineBreak { sample });
             }
             if self.buffer.len() >= BUFFER_BYTES {
                 self.write_buffer()?;
@@ -116,8 +101,38 @@ impl<W: Write + Send> SinkWriter for LineWriter<W> {
         Ok(())
     }
 
+    fn write_buffer(&mut self) -> Result<(), Error> {
+        // One call, so that the lines of another subtask come before or after.
+        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        written.map_err(|source| match source.kind() {
+            io::ErrorKind::BrokenPipe => Error::ReaderGone,
+            _ => Error::Write { source },
+        })?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+/// Writes lines, until that fails.
+struct LineWriter<W> {
+    blocks: Blocks<W>,
+    failure: FirstFailure,
+}
+
+impl<W: Write> LineWriter<W> {
+    fn new(out: W, lines: LineStyle, is_terminal: bool) -> Self {
+        let blocks = Blocks { out, lines, is_terminal, buffer: Vec::new() };
+        Self { blocks, failure: FirstFailure::default() }
+    }
+}
+
+impl<W: Write + Send> SinkWriter for LineWriter<W> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), contract::Error> {
+        self.failure.unless(|| self.blocks.append(batch))
+    }
+
     fn flush(&mut self) -> Result<(), contract::Error> {
-        Ok(self.write_buffer()?)
+        self.failure.unless(|| self.blocks.write_buffer())
     }
 
     fn close(&mut self) -> Result<(), contract::Error> {

@@ -2,7 +2,7 @@
 
 use model::{EventTime, Origins, Parallelism, Position, RecordBatch, SourceId, SplitIndex, SubtaskIndex, Values};
 
-use crate::{Sink, SinkWriter};
+use crate::{Error, Sink, SinkWriter};
 
 /// A sink to try, and a way to see which values are with its target, in order.
 pub struct Trial {
@@ -21,6 +21,34 @@ pub fn check(make: &dyn Fn() -> Trial) {
     what_is_flushed_is_with_the_target(make());
     an_empty_batch_changes_nothing(make());
     a_dropped_writer_leaves_no_half_record(make());
+}
+
+/// A sink whose target opens and takes nothing, and what has to live as long as it.
+pub type Failing = (Box<dyn Sink>, Box<dyn std::any::Any>);
+
+/// Checks that a failure stands: whatever is called after it fails in the same way.
+///
+/// # Panics
+/// When it does not, or when nothing fails.
+pub fn check_failing(make: &dyn Fn() -> Failing) {
+    type Call = fn(&mut dyn SinkWriter) -> Result<(), Error>;
+    let write: Call = |writer| writer.write(&batch_of(&["a record"]));
+    let calls: [(&str, Call); 4] = [
+        ("write", write),
+        ("write of nothing", |writer| writer.write(&RecordBatch::default())),
+        ("flush", |writer| writer.flush()),
+        ("close", |writer| writer.close()),
+    ];
+    for (name, call) in calls {
+        let (sink, _alive) = make();
+        let mut writer = sink.open(SubtaskIndex(0), Parallelism(1)).expect("it opens");
+        let first = write(&mut *writer).and_then(|()| writer.flush()).and_then(|()| writer.close());
+        let first = first.expect_err("its target takes nothing");
+        for _ in 0..2 {
+            let again = call(&mut *writer).expect_err(name);
+            assert_eq!((again.code(), again.to_string()), (first.code(), first.to_string()), "{name}");
+        }
+    }
 }
 
 fn records_leave_in_order(trial: Trial) {

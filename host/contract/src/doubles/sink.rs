@@ -120,17 +120,31 @@ impl Sink for MemorySink {
             return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
         }
         self.kept().open += 1;
-        Ok(Box::new(MemoryWriter { sink: self.clone(), subtask }))
+        Ok(Box::new(MemoryWriter { sink: self.clone(), subtask, failure: None }))
     }
 }
 
 struct MemoryWriter {
     sink: MemorySink,
     subtask: SubtaskIndex,
+    /// What every call gives from now on.
+    failure: Option<Error>,
+}
+
+impl MemoryWriter {
+    fn check(&self) -> Result<(), Error> {
+        self.failure.as_ref().map_or(Ok(()), |first| Err(first.repeat()))
+    }
+
+    fn fail(&mut self, message: &str) -> Result<(), Error> {
+        let failure = self.failure.insert(Error::new(Blame::External, Retry::Backoff, message));
+        Err(failure.repeat())
+    }
 }
 
 impl SinkWriter for MemoryWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.check()?;
         if let Some(look) = &self.sink.on_write {
             look(batch);
         }
@@ -138,7 +152,9 @@ impl SinkWriter for MemoryWriter {
         if let Some((most, message)) = &self.sink.fails_after
             && kept.records.len() + batch.len() > *most
         {
-            return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
+            let message = message.clone();
+            drop(kept);
+            return self.fail(&message);
         }
         for (row, value) in batch.values.iter().enumerate() {
             let index = u32::try_from(row).unwrap_or(u32::MAX);
@@ -156,14 +172,16 @@ impl SinkWriter for MemoryWriter {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
+        self.check()?;
         let mut kept = self.sink.kept();
         kept.flushed = kept.records.len();
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Error> {
-        if let Some(message) = &self.sink.fails_to_close {
-            return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
+        self.check()?;
+        if let Some(message) = self.sink.fails_to_close.clone() {
+            return self.fail(&message);
         }
         self.flush()?;
         self.sink.kept().closed += 1;

@@ -185,3 +185,69 @@ fn a_header_that_cannot_be_one_is_refused() {
     let refused = FileSource::new(options(&path, csv())).expect_err("not UTF-8");
     assert!(refused.to_string().contains("not UTF-8"), "{refused}");
 }
+
+#[test]
+fn a_stray_quote_takes_no_record_with_it_wherever_the_closing_one_stands() {
+    const LONGEST: u64 = 1000;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.csv");
+    let (opening, good) = ("1,\"open\n", "23,good\n");
+    // The records around the places where an arena ends, and the quote that closes at and above the limit.
+    for before in [0, 1, 32_700, 32_767, 32_768, 32_769] {
+        for between in [0, 100, 123, 124, 125, 200, 240, 1000, 40_000] {
+            let text = [&good.repeat(before), opening, &good.repeat(between), "4,x\"\n", &good.repeat(300)].concat();
+            std::fs::write(&path, &text).expect("a file");
+            let options = FileSourceOptions { max_record_bytes: LONGEST, ..options(&path, headless(&["a", "b"])) };
+            let seen = read(options);
+            let joined = opening.len() + good.len() * between + "4,x\"".len();
+            let (records, rejected) = if joined as u64 <= LONGEST { (1, 0) } else { (between + 1, 1) };
+            assert_eq!(seen.records.len(), before + records + 300, "{before} before, {between} between");
+            assert_eq!(seen.rejected.len(), rejected, "{before} before, {between} between");
+        }
+    }
+}
+
+#[test]
+fn a_quote_left_open_in_a_long_file_does_not_stop_quotes_after_it() {
+    let (opening, quoted) = ("1,\"open\n", "2,\"a\nb\"\n");
+    let filler = "3,x\n".repeat(300_000);
+    let text = [opening, &filler, opening, &quoted.repeat(3)].concat();
+    let seen = read_bytes("a.csv", text.as_bytes(), headless(&["a", "b"]));
+    let texts = seen.texts();
+    assert_eq!(seen.rejected.len(), 1, "{:?}", seen.rejected);
+    // The second one closes where the next record opens its own.
+    assert_eq!(texts[300_000..], ["1,\"open\n2,\"a", "b\"", "2,\"a\nb\"", "2,\"a\nb\""]);
+}
+
+#[test]
+fn what_is_kept_of_a_long_line_is_of_the_line_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a");
+    // Longer than an arena, so that the end of the line comes with another one; ends around its borders.
+    for length in [300_000, 262_143, 262_144, 262_145, 524_286, 524_287, 524_288, 20] {
+        for ending in ["\n", "\r\n"] {
+            let text = [&"x".repeat(length), ending, "2\n"].concat();
+            std::fs::write(&path, text).expect("a file");
+            let seen = read(FileSourceOptions { max_record_bytes: 10, ..options(&path, FormatSpec::Raw) });
+            assert_eq!(seen.texts(), ["2"]);
+            let [rejected] = seen.rejected.as_slice() else { panic!("{} rejected", seen.rejected.len()) };
+            assert_eq!(rejected.length_bytes, length as u64, "ends in {ending:?}");
+            assert!(rejected.bytes.iter().all(|&byte| byte == b'x'), "{length} bytes end in {ending:?}");
+            assert_eq!(rejected.bytes.len(), length.min(64 * 1024));
+        }
+    }
+}
+
+#[test]
+fn a_split_is_known_by_its_number_and_its_name() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for name in ["a", "b"] {
+        std::fs::write(directory.path().join(name), "1\n").expect("a file");
+    }
+    let source = FileSource::new(options(directory.path(), FormatSpec::Json)).expect("the files are found");
+    let mut splits = source.splits().expect("found");
+    splits.swap(0, 1);
+    splits[0].index = SplitIndex(0);
+    let assigned = splits.into_iter().map(|split| SplitAssignment { split, position: None }).collect();
+    assert_eq!(source.open(SourceId(0), assigned).err().expect("another file").code(), Some("E0307"));
+}

@@ -90,6 +90,15 @@ fn a_quoted_field_of_csv_may_hold_line_breaks_and_quotes() {
 }
 
 #[test]
+fn the_last_record_of_csv_may_have_line_breaks_and_no_end() {
+    for last in ["2,\"a\nb\"", "2,\"a\n\"\"b\"", "2,\"a\nb\",c", "2,\"a\r\n\","] {
+        let seen = read_bytes("a.csv", format!("id,text\n1,x\n{last}").as_bytes(), csv());
+        assert_eq!(seen.texts(), ["1,x", last]);
+        assert!(seen.rejected.is_empty(), "{:?}", seen.rejected);
+    }
+}
+
+#[test]
 fn header_lines_give_the_columns_and_must_be_alike() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path();

@@ -136,3 +136,74 @@ fn a_file_sink_keeps_the_promises_of_a_sink() {
         });
     }
 }
+
+#[test]
+fn a_file_has_one_writer_by_whatever_name_it_comes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("out");
+    std::fs::create_dir(&path).expect("a directory");
+    std::os::unix::fs::symlink(&path, directory.path().join("other-name")).expect("a link");
+    for overwrite in [false, true] {
+        let open = |path: &Path, format| {
+            FileSink::new(FileSinkOptions { overwrite, ..sink(path, format) }).open(SubtaskIndex(0), Parallelism(1))
+        };
+        let mut first = open(&path, FormatSpec::Json).expect("the first opens");
+        first.write(&batch(&[Some("1")])).expect("written");
+        for other_name in [path.join("../out/."), directory.path().join("other-name")] {
+            let refused = open(&other_name, FormatSpec::Json).err().expect("there is a writer");
+            assert_eq!(refused.code(), Some("E0324"), "{refused}");
+        }
+        if overwrite {
+            let refused = open(&path, FormatSpec::Raw).err().expect("the other's part is in use");
+            assert_eq!(refused.code(), Some("E0324"), "{refused}");
+        }
+        first.close().expect("closed");
+        assert_eq!(std::fs::read_to_string(path.join("part-00000.jsonl")).expect("a part"), "1\n");
+        std::fs::remove_file(path.join("part-00000.jsonl")).expect("removed");
+    }
+}
+
+#[test]
+fn a_file_is_free_again_when_its_writer_is_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let sink = FileSink::new(sink(directory.path(), FormatSpec::Json));
+    for _ in 0..2 {
+        drop(sink.open(SubtaskIndex(0), Parallelism(1)).expect("nobody writes it"));
+    }
+}
+
+#[test]
+fn only_files_with_the_names_of_parts_are_replaced() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    let foreign = ["part-00000-5f3a.parquet", "part-00007.parquet", "part-7.jsonl", "part-00007.jsonl.bak", "part-000x7.csv"];
+    let parts = ["part-00007.jsonl", "part-00000.csv.gz", "part-123456.txt"];
+    let overwriting = || FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) };
+    for name in foreign.iter().chain(&parts) {
+        std::fs::write(path.join(name), "old\n").expect("a file");
+    }
+    write(overwriting(), 1, &[]).expect("written");
+    let is_there = |name: &&str| path.join(name).exists();
+    assert!(foreign.iter().all(is_there), "{:?}", foreign.map(|name| is_there(&name)));
+    assert!(!parts.iter().any(|name| is_there(name)), "{:?}", parts.map(|name| is_there(&name)));
+}
+
+#[test]
+fn without_overwrite_nothing_is_removed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let other = directory.path().join("part-00000.csv");
+    std::fs::write(&other, "").expect("a file");
+    write(sink(directory.path(), FormatSpec::Json), 1, &[]).expect("an empty part mixes with nothing");
+    assert!(other.exists());
+}
+
+#[test]
+fn a_failure_stands() {
+    contract::compliance::sink::check_failing(&|| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("out.jsonl");
+        std::os::unix::fs::symlink("/dev/full", &path).expect("a link");
+        let options = FileSinkOptions { overwrite: true, ..sink(&path, FormatSpec::Json) };
+        (Box::new(FileSink::new(options)), Box::new(directory))
+    });
+}
