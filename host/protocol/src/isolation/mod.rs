@@ -137,12 +137,6 @@ impl Search {
         }
     }
 
-    /// Whether nothing has failed so far: the common case ends after one attempt.
-    #[must_use]
-    pub fn is_untroubled(&self) -> bool {
-        self.ahead.is_empty() && self.condemned.is_none() && !self.after_failure
-    }
-
     fn split(&mut self, part: Part, hint: Option<u32>, fresh: bool) {
         let Range { start, end } = part.rows;
         if end - start == 1 {
@@ -196,7 +190,7 @@ pub struct Course {
 }
 
 impl Pace {
-    /// After so many batches without trouble twice as many rows are tried again: rare enough that being
+    /// After so many batches in a row without trouble twice as many rows are tried again: rare enough that being
     /// wrong costs little, often enough that a slow stretch is soon forgotten.
     pub const CLEAN_BATCHES: u32 = 64;
 
@@ -206,11 +200,14 @@ impl Pace {
         self.most
     }
 
-    /// Takes the course of a batch into account.
+    /// Takes the course of a batch into account. A batch over a limit that had a bad row says nothing about
+    /// the others: the row may have been what cost so much.
     pub fn note(&mut self, course: Course) {
-        if course.was_over_limit && !course.had_bad_row {
-            self.most = course.longest_applied.max(1);
+        if course.was_over_limit || course.had_bad_row {
             self.clean = 0;
+            if !course.had_bad_row {
+                self.most = course.longest_applied.max(1);
+            }
         } else {
             self.clean += 1;
             if self.clean >= Self::CLEAN_BATCHES {
