@@ -35,7 +35,8 @@ pub struct StateStats {
     pub live_entries: u64,
     /// Bytes of their keys, entry keys and values.
     pub live_bytes: u64,
-    /// Bytes held by what reads can no longer see: overwritten, deleted, and room left over.
+    /// Bytes held by entries that reads can no longer see, because they were overwritten or deleted. Room
+    /// that no entry was written to yet is not among them.
     pub dead_bytes: u64,
     /// Bytes of everything that finds entries but is none.
     pub index_bytes: u64,

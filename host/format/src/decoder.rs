@@ -69,11 +69,14 @@ impl Output {
     /// Empty columns for the cuts of `values`.
     pub(crate) fn begin(&self, values: &Values) -> Decoded {
         let rows = values.len();
+        // No cell is longer than its value, and rows that share bytes need not be copied all: one long
+        // value must not make the next batch reserve as much for each of its rows.
+        let most_bytes = values.total_bytes().min(values.arena().len());
         let columns = self.kinds.iter().zip(&self.row_bytes).map(|(&kind, row_bytes)| FieldColumn {
             present: Vec::new(),
             cells: match kind {
                 CutKind::Key | CutKind::Field(FieldKind::Text | FieldKind::Json) => {
-                    Cells::Texts(Column::with_capacity(rows, rows * row_bytes))
+                    Cells::Texts(Column::with_capacity(rows, rows.saturating_mul(*row_bytes).min(most_bytes)))
                 }
                 CutKind::Time(_) | CutKind::Field(FieldKind::Integer | FieldKind::Timestamp) => {
                     Cells::Integers(Vec::with_capacity(rows))

@@ -9,7 +9,7 @@
 //! 2. A JSON value is accepted exactly when `serde_json` accepts it, and cells have the same values.
 //! 3. Integers, keys and texts are exact or a fault, never rounded, cut short or replaced. Floats are those
 //!    `serde_json` reads; times are rounded down to milliseconds.
-//! 4. Nothing allocates per record, except to describe a fault.
+//! 4. Nothing allocates per record, except to describe a fault and to read a time written with escapes.
 //!
 //! ```
 //! use format::{Cut, CutKind, Decoder, FaultKind, Format};
@@ -45,4 +45,5 @@ pub use decoder::{Decoded, Decoder};
 pub use encode::{EncodeError, Encoder};
 pub use fault::{Fault, FaultKind};
 pub use json::validate_json;
-pub use spec::{CsvFormat, Cut, CutError, CutKind, Format, TimeUnit, WHOLE_VALUE};
+pub use model::TimeUnit;
+pub use spec::{CsvFormat, Cut, CutError, CutKind, Format, WHOLE_VALUE};

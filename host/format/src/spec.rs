@@ -1,6 +1,6 @@
 //! What a decoder is asked for: a format and the cuts to make in every value.
 
-use model::FieldKind;
+use model::{FieldKind, PointerError, TimeUnit};
 
 /// How values are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Format {
 /// How CSV records are written. Quoting is that of RFC 4180.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvFormat {
-    /// The byte between cells: ASCII, and no quote, line end, letter, digit, `+`, `-` or `.`.
+    /// The byte between cells, by [`model::is_csv_delimiter`].
     pub delimiter: u8,
     /// The names of the columns, in order.
     pub columns: Vec<String>,
@@ -47,23 +47,6 @@ pub enum CutKind {
     Time(TimeUnit),
 }
 
-/// How a time is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TimeUnit {
-    /// Seconds since 1970: a whole number, or a decimal fraction without exponent, rounded down to
-    /// milliseconds.
-    S,
-    /// Milliseconds since 1970, a whole number.
-    Ms,
-    /// Microseconds since 1970, a whole number, rounded down to milliseconds.
-    Us,
-    /// Nanoseconds since 1970, a whole number, rounded down to milliseconds.
-    Ns,
-    /// Text like `2026-04-14T09:30:00.125Z` or with an offset like `+02:00`; rounded down to
-    /// milliseconds.
-    Rfc3339,
-}
-
 /// Why cuts cannot be made, or fields cannot be written, in a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CutError {
@@ -73,17 +56,7 @@ pub enum CutError {
         /// The path.
         path: String,
         /// The rule it breaks.
-        why: &'static str,
-    },
-    /// The path reaches deeper than any document that is accepted.
-    #[error("path `{path}` has {found} steps: a document is at most {most} deep")]
-    TooDeep {
-        /// The path.
-        path: String,
-        /// How many steps it has.
-        found: usize,
-        /// How many it may have.
-        most: usize,
+        why: PointerError,
     },
     /// A pointer into bytes without structure.
     #[error("path `{path}` cannot be cut out of raw values: expected `$value`, or a source with `format: json`")]
@@ -152,7 +125,7 @@ impl CutError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotAPointer { .. } | Self::TooDeep { .. } => "E0730",
+            Self::NotAPointer { .. } => "E0730",
             Self::RawHasNoPaths { .. } | Self::WholeValueKind { .. } | Self::RawHasNoFields { .. } => "E0731",
             Self::NestedInCsv { .. } | Self::NoSuchColumn { .. } | Self::AmbiguousColumn { .. } => "E0732",
             Self::Delimiter { .. } => "E0733",

@@ -318,3 +318,34 @@ fn kinds_have_names_and_codes_of_their_own() {
         names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte == b'8'))
     );
 }
+
+#[test]
+fn one_long_value_makes_the_next_batch_reserve_no_more_than_it_holds() {
+    const LONG: usize = 1 << 16;
+    let one_column = || Format::Csv(CsvFormat { delimiter: b',', columns: vec!["a".into()] });
+    let cases = [
+        (Format::Raw, cut("$value", CutKind::Key, true), "LONG"),
+        (Format::Raw, field("$value", FieldKind::Text), "LONG"),
+        (Format::Json, cut("/a", CutKind::Key, true), r#"{"a":"LONG"}"#),
+        (Format::Json, field("/a", FieldKind::Text), r#"{"a":"LONG"}"#),
+        (Format::Json, field("/a", FieldKind::Json), r#"{"a":["LONG"]}"#),
+        (one_column(), cut("/a", CutKind::Key, true), "LONG"),
+        (one_column(), field("/a", FieldKind::Text), "LONG"),
+    ];
+    for (format, cut, written) in cases {
+        let mut decoder = Decoder::new(&format, std::slice::from_ref(&cut)).unwrap();
+        let mut room_bytes = |values: Column| {
+            let decoded = decoder.decode(&Values::from(values));
+            assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+            let cells = decoded.columns.into_iter().next().map(|column| column.cells);
+            let Some(Cells::Texts(texts)) = cells else { panic!("texts were asked for") };
+            texts.into_parts().0.capacity()
+        };
+        let long = written.replace("LONG", &"x".repeat(LONG));
+        assert!(room_bytes([long].iter().collect()) >= LONG);
+        let short: Column = vec![written.replace("LONG", "x"); 4096].iter().collect();
+        let held_bytes = short.bytes().len();
+        let room_bytes = room_bytes(short);
+        assert!(room_bytes <= held_bytes, "{format:?} {cut:?}: room for {room_bytes} bytes of {held_bytes}");
+    }
+}

@@ -3,7 +3,7 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
 use format::{CsvFormat, Cut, CutError, CutKind, Decoder, EncodeError, Encoder, Format};
-use model::{Cells, Column, FieldColumn, FieldKind, FieldSpec, Values};
+use model::{Cells, Column, FieldColumn, FieldKind, FieldSpec, PointerError, Values};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -186,7 +186,8 @@ proptest! {
         let columns = columns(&rows);
         let encoded = encoder.encode(&columns).unwrap();
 
-        let mut file = encoder.header().unwrap();
+        let delimiters = char::from(delimiter).to_string();
+        let mut file = names.join(&delimiters).into_bytes();
         for record in encoded.iter() {
             file.push(b'\n');
             file.extend_from_slice(record);
@@ -326,6 +327,7 @@ fn paths_that_make_no_sense_are_refused_when_the_encoder_is_made() {
     assert!(matches!(refused(&csv(b',', &["a"]), &["/a/b"]), CutError::NestedInCsv { found: 2, .. }));
     assert!(matches!(refused(&csv(b'"', &["a"]), &["/a"]), CutError::Delimiter { delimiter: '"' }));
     assert!(matches!(refused(&csv(b'-', &["a"]), &["/a"]), CutError::Delimiter { delimiter: '-' }));
+    assert!(matches!(refused(&Format::Json, &["/"]), CutError::NotAPointer { why: PointerError::NoName, .. }));
 }
 
 #[test]

@@ -120,6 +120,12 @@ impl Headers {
         (first..end).map(|header| (self.names.get(header), self.values.get(header)))
     }
 
+    /// Bytes that names, values and owners take.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        self.names.weight_bytes() + self.values.weight_bytes() + self.owners.len() * size_of::<u32>()
+    }
+
     /// The headers of the rows `rows`, in that order.
     #[must_use]
     pub fn select(&self, rows: &[u32]) -> Self {
@@ -177,21 +183,16 @@ impl RecordBatch {
         self.values.is_empty()
     }
 
-    /// What the batch weighs in a bounded queue: bytes of its values, keys and text fields, and the
-    /// fixed part of a row.
+    /// What the batch weighs in a bounded queue: bytes of everything in it that can grow, and the fixed
+    /// part of a row.
     #[must_use]
     pub fn weight_bytes(&self) -> usize {
         const ROW: usize = size_of::<EventTime>() + size_of::<Position>() + size_of::<u64>();
-        let keys = self.routing.as_ref().map_or(0, |routing| routing.keys.bytes().len());
-        let fields: usize = self
-            .fields
-            .iter()
-            .map(|field| match &field.cells {
-                crate::Cells::Texts(cells) => cells.bytes().len(),
-                other => other.len() * size_of::<u64>(),
-            })
-            .sum();
-        self.values.total_bytes() + keys + fields + self.len() * ROW
+        let record_keys = self.record_keys.as_ref().map_or(0, OptionalColumn::weight_bytes);
+        let headers = self.headers.as_ref().map_or(0, Headers::weight_bytes);
+        let keys = self.routing.as_ref().map_or(0, |routing| routing.keys.weight_bytes());
+        let fields: usize = self.fields.iter().map(FieldColumn::weight_bytes).sum();
+        self.values.total_bytes() + record_keys + headers + keys + fields + self.len() * ROW
     }
 
     /// The rows `rows`, in that order; values are shared, not copied.

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. `ends` never falls and its last element is the length of `bytes`.
-//! 2. An empty `present` means that every item exists; otherwise it has one byte, 0 or 1, per item,
-//!    and an absent item has length 0.
+//! 2. An empty `present` means that every item exists; otherwise it has one byte, 0 or 1, per item, at
+//!    least one of them 0, and an absent item has length 0. So equal items make equal columns.
 //!
 //! A column from a guest is checked by [`Column::from_parts`] before anything else sees it.
 
@@ -150,6 +150,12 @@ impl Column {
         &self.ends
     }
 
+    /// Bytes that the items and their ends take.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        self.bytes.len() + self.ends.len() * size_of::<u32>()
+    }
+
     /// The parts, to be moved elsewhere.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u8>, Vec<u32>) {
@@ -168,8 +174,10 @@ impl Column {
     /// When a row is not below [`Self::len`].
     #[must_use]
     pub fn select(&self, rows: &[u32]) -> Self {
+        // About what the rows take; where some are repeated, no more than all of them once, because items
+        // differ and a guess must not ask for more memory than there is.
         let share = self.bytes.len() * rows.len() / self.len().max(1);
-        let mut selected = Self::with_capacity(rows.len(), share + share / 8);
+        let mut selected = Self::with_capacity(rows.len(), (share + share / 8).min(self.bytes.len()));
         for &row in rows {
             selected.push(self.get(row as usize));
         }
@@ -216,7 +224,7 @@ impl OptionalColumn {
                 }
             }
         }
-        Ok(Self { present, items })
+        Ok(Self { present: shorten_present(present), items })
     }
 
     /// Appends an item, or the absence of one.
@@ -285,6 +293,12 @@ impl OptionalColumn {
         &self.items
     }
 
+    /// Bytes that the items, their ends and their presence take.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        self.items.weight_bytes() + self.present.len()
+    }
+
     /// The parts, to be moved elsewhere.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u8>, Column) {
@@ -319,5 +333,10 @@ pub(crate) fn select_present(present: &[u8], rows: &[u32]) -> Vec<u8> {
     if present.is_empty() {
         return Vec::new();
     }
-    rows.iter().map(|&row| present[row as usize]).collect()
+    shorten_present(rows.iter().map(|&row| present[row as usize]).collect())
+}
+
+/// A presence list, empty where everything is present.
+fn shorten_present(present: Vec<u8>) -> Vec<u8> {
+    if present.contains(&0) { present } else { Vec::new() }
 }

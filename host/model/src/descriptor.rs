@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FieldSpec, InputId, MetricId, OutputId, StateId};
+use crate::{FieldSpec, InputId, MetricId, OutputId, PointerError, StateId, pointer_steps};
 
 /// Which clock decides expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,7 +173,7 @@ pub enum DescriptorError {
         most: usize,
     },
     /// A field path is not a JSON pointer.
-    #[error("field `{name}` of {what}: path `{path}` is not a JSON pointer: expected `/name` or `/outer/inner`")]
+    #[error("field `{name}` of {what}: path `{path}` is not a JSON pointer: expected `/name` or `/outer/inner`, {why}")]
     Path {
         /// "an input" or "an output".
         what: &'static str,
@@ -181,6 +181,8 @@ pub enum DescriptorError {
         name: String,
         /// Its path.
         path: String,
+        /// The rule it breaks.
+        why: PointerError,
     },
     /// Not at least one input.
     #[error("a function has at least one input")]
@@ -289,17 +291,15 @@ fn check_ports(what: &'static str, ports: &[PortDescriptor]) -> Result<(), Descr
             return Err(DescriptorError::PortId { what, index, id: port.id });
         }
         check_count("fields of one port", port.fields.len(), Descriptor::MAX_FIELDS)?;
+        check_names("field", port.fields.iter().map(|field| field.name.as_str()))?;
         for field in &port.fields {
-            if !is_json_pointer(&field.path) {
-                return Err(DescriptorError::Path { what, name: field.name.clone(), path: field.path.clone() });
-            }
+            pointer_steps(&field.path).map_err(|why| DescriptorError::Path {
+                what,
+                name: field.name.clone(),
+                path: field.path.clone(),
+                why,
+            })?;
         }
     }
     Ok(())
-}
-
-/// Whether `text` is a JSON pointer (RFC 6901) other than the empty one.
-pub(crate) fn is_json_pointer(text: &str) -> bool {
-    let escapes_are_whole = text.split('~').skip(1).all(|after| after.starts_with('0') || after.starts_with('1'));
-    text.starts_with('/') && text.len() > 1 && text.len() <= 1024 && escapes_are_whole
 }

@@ -38,6 +38,31 @@ impl fmt::Display for FieldKind {
     }
 }
 
+/// How a time is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimeUnit {
+    /// Seconds since 1970: a whole number, or a decimal fraction without exponent, rounded down to
+    /// milliseconds.
+    S,
+    /// Milliseconds since 1970, a whole number.
+    Ms,
+    /// Microseconds since 1970, a whole number, rounded down to milliseconds.
+    Us,
+    /// Nanoseconds since 1970, a whole number, rounded down to milliseconds.
+    Ns,
+    /// Text like `2026-04-14T09:30:00.125Z` or with an offset like `+02:00`; rounded down to
+    /// milliseconds.
+    Rfc3339,
+}
+
+/// Whether a byte can stand between two CSV cells: ASCII, and no quote, line end, NUL, letter, digit, `+`,
+/// `-` or `.`, which could not be told from the cells themselves.
+#[must_use]
+pub fn is_csv_delimiter(byte: u8) -> bool {
+    let in_numbers = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    byte.is_ascii() && !in_numbers && !matches!(byte, b'"' | b'\r' | b'\n' | 0)
+}
+
 /// A field a function reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FieldSpec {
@@ -107,7 +132,8 @@ impl Cells {
 /// One field of every row of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldColumn {
-    /// 1 where the row has the field, 0 where not; empty when every row has it.
+    /// 1 where the row has the field, 0 where not; empty when every row has it, so that equal columns are
+    /// equal.
     pub present: Vec<u8>,
     /// The cells, one per row.
     pub cells: Cells,
@@ -136,6 +162,18 @@ impl FieldColumn {
     #[must_use]
     pub fn is_present(&self, row: usize) -> bool {
         self.present.get(row) != Some(&0)
+    }
+
+    /// Bytes that the cells and their presence take.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        let cells = match &self.cells {
+            Cells::Texts(cells) => cells.weight_bytes(),
+            Cells::Integers(cells) => cells.len() * size_of::<i64>(),
+            Cells::Floats(cells) => cells.len() * size_of::<f64>(),
+            Cells::Booleans(cells) => cells.len(),
+        };
+        cells + self.present.len()
     }
 
     /// Appends a row that lacks the field.

@@ -16,6 +16,8 @@ mod element;
 mod field;
 mod ids;
 pub mod job;
+mod limits;
+mod pointer;
 mod values;
 
 pub use batch::{Headers, OriginRun, Origins, RecordBatch, Routing};
@@ -26,11 +28,13 @@ pub use descriptor::{
     Ttl, TtlClock,
 };
 pub use element::StreamElement;
-pub use field::{Cells, FieldColumn, FieldKind, FieldSpec};
+pub use field::{Cells, FieldColumn, FieldKind, FieldSpec, TimeUnit, is_csv_delimiter};
 pub use ids::{
     Epoch, EventTime, Generation, HostTime, InputId, InvalidName, JobName, KeyGroup, KeyGroupRange, MetricId,
     ModuleDigest, OperatorUid, OutputId, Parallelism, Position, SlotIndex, SourceId, SplitIndex, StateId, SubtaskIndex,
 };
+pub use limits::{BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, MAX_KEY_GROUPS, MAX_PARALLELISM};
+pub use pointer::{MAX_JSON_DEPTH, PointerError, pointer_steps};
 pub use values::{Span, Values};
 
 #[cfg(test)]

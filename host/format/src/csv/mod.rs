@@ -10,7 +10,7 @@
 mod cells;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-use model::Values;
+use model::{Values, is_csv_delimiter};
 
 use self::cells::append;
 use crate::decoder::{Decoded, Output};
@@ -191,9 +191,5 @@ fn listed(columns: &[String]) -> String {
 
 /// Whether a byte can stand between cells.
 pub(crate) fn check_delimiter(delimiter: u8) -> Result<(), CutError> {
-    let in_numbers = delimiter.is_ascii_alphanumeric() || matches!(delimiter, b'+' | b'-' | b'.');
-    if !delimiter.is_ascii() || in_numbers || matches!(delimiter, b'"' | b'\r' | b'\n' | 0) {
-        return Err(CutError::Delimiter { delimiter: char::from(delimiter) });
-    }
-    Ok(())
+    if is_csv_delimiter(delimiter) { Ok(()) } else { Err(CutError::Delimiter { delimiter: char::from(delimiter) }) }
 }

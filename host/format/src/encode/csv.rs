@@ -10,7 +10,6 @@ use crate::{CsvFormat, CutError, pointer};
 #[derive(Debug)]
 pub(super) struct Layout {
     delimiter: u8,
-    names: Vec<String>,
     /// The field of each column; `None` where no field is written.
     fields: Vec<Option<usize>>,
 }
@@ -45,19 +44,7 @@ impl Layout {
             }
             *slot = Some(index);
         }
-        Ok(Self { delimiter: format.delimiter, names, fields: placed })
-    }
-
-    /// The record of names.
-    pub(super) fn header(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for (place, name) in self.names.iter().enumerate() {
-            if place > 0 {
-                out.push(self.delimiter);
-            }
-            self.write_text(name.as_bytes(), &mut out);
-        }
-        out
+        Ok(Self { delimiter: format.delimiter, fields: placed })
     }
 
     /// Appends the record of one row.

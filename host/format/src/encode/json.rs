@@ -3,7 +3,7 @@
 use model::{Cells, FieldColumn, FieldKind, FieldSpec};
 
 use super::{EncodeError, check_json, write_plain};
-use crate::json::{MAX_DEPTH, next_special};
+use crate::json::next_special;
 use crate::{CutError, pointer};
 
 /// The members of the object that every row becomes.
@@ -34,10 +34,6 @@ impl Tree {
         let mut members = Vec::new();
         for (index, field) in fields.iter().enumerate() {
             let steps = pointer::steps(&field.path)?;
-            if steps.len() > MAX_DEPTH as usize {
-                let path = field.path.clone();
-                return Err(CutError::TooDeep { path, found: steps.len(), most: MAX_DEPTH as usize });
-            }
             insert(&mut members, &steps, Node::Field { index, depth: 0 }, 1).map_err(|other| {
                 CutError::PathsCollide {
                     name: field.name.clone(),

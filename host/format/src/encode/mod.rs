@@ -80,7 +80,7 @@ impl EncodeError {
 /// JSON values are objects on one line, with the fields in declared order, those below one path step
 /// together where the first of them stands; an absent optional field is left out, and so is an object
 /// without fields. CSV values are records without line end, with the cells in the order of the format's
-/// columns; an absent cell is empty, an empty text is `""`.
+/// columns; an absent cell is empty, an empty text is `""`. No record of column names is written.
 #[derive(Debug)]
 pub struct Encoder {
     fields: Vec<FieldSpec>,
@@ -121,15 +121,6 @@ impl Encoder {
             }
         };
         Ok(Self { fields: fields.to_vec(), by })
-    }
-
-    /// The record of column names that begins a file, without line end; `None` where the format has none.
-    #[must_use]
-    pub fn header(&self) -> Option<Vec<u8>> {
-        match &self.by {
-            By::Json(_) => None,
-            By::Csv(layout) => Some(layout.header()),
-        }
     }
 
     /// One value per row. `columns` are the fields, in their order.

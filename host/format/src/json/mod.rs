@@ -27,7 +27,6 @@ use crate::{Cut, CutError, CutKind, FaultKind, WHOLE_VALUE};
 
 pub(crate) use self::cells::expected;
 pub(crate) use self::strings::next_special;
-pub(crate) use self::syntax::MAX_DEPTH;
 
 /// Cuts columns out of JSON values.
 #[derive(Debug)]
@@ -126,7 +125,7 @@ fn describe(syntax: Syntax, bytes: &[u8]) -> (FaultKind, String) {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         return (FaultKind::Bom, "expected a JSON value, found a byte order mark at byte 0".to_owned());
     }
-    let at = syntax.offset();
+    let at = syntax.at();
     let expected = syntax.why().expected();
     let message = match bytes.get(at..) {
         Some(rest) if !rest.is_empty() => format!("{expected}, found {} at byte {at}", sample(rest)),

@@ -4,7 +4,6 @@
 //! 1. Nodes are numbered in preorder: the nodes below node `n` are `n + 1 .. n.below_end`.
 //! 2. Two cuts with the same path share a node.
 
-use super::syntax::MAX_DEPTH;
 use crate::pointer;
 use crate::{Cut, CutError, WHOLE_VALUE};
 
@@ -55,15 +54,11 @@ impl Plan {
     /// The plan of `cuts`.
     ///
     /// # Errors
-    /// When a path is not a pointer or is too deep to be in any document.
+    /// When a path is not a pointer.
     pub(super) fn new(cuts: &[Cut]) -> Result<Self, CutError> {
         let mut paths = Vec::with_capacity(cuts.len());
         for cut in cuts {
             let steps = if cut.path == WHOLE_VALUE { Vec::new() } else { pointer::steps(&cut.path)? };
-            if steps.len() > MAX_DEPTH as usize {
-                let path = cut.path.clone();
-                return Err(CutError::TooDeep { path, found: steps.len(), most: MAX_DEPTH as usize });
-            }
             paths.push(steps);
         }
         let mut plan = Self { nodes: Vec::new(), places: vec![0; cuts.len()] };

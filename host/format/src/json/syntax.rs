@@ -10,8 +10,8 @@ pub(crate) type Scan<T> = Result<T, Syntax>;
 pub(crate) struct Syntax(u64);
 
 impl Syntax {
-    /// Byte offset in the document.
-    pub(crate) fn offset(self) -> usize {
+    /// The byte of the document.
+    pub(crate) fn at(self) -> usize {
         (self.0 >> 8) as usize
     }
 
@@ -55,8 +55,8 @@ pub(crate) enum Why {
     Trailing,
 }
 
-/// How deep arrays and objects may nest: what `serde_json` accepts.
-pub(crate) const MAX_DEPTH: u32 = 127;
+/// How deep arrays and objects may nest.
+pub(crate) const MAX_DEPTH: u32 = model::MAX_JSON_DEPTH;
 
 impl Why {
     /// Every rule, in order of declaration.
@@ -108,9 +108,9 @@ impl Why {
     }
 }
 
-/// A broken rule at a byte offset.
+/// A broken rule at a byte.
 #[cold]
 #[inline(never)]
-pub(crate) fn broken<T>(offset: usize, why: Why) -> Scan<T> {
-    Err(Syntax((offset as u64) << 8 | why as u64))
+pub(crate) fn broken<T>(at: usize, why: Why) -> Scan<T> {
+    Err(Syntax((at as u64) << 8 | why as u64))
 }

@@ -15,7 +15,8 @@ pub(crate) const PATHS: [&str; 12] = [
     "/a/a/a/a",
     "/a~1b~0",
     "/é",
-    "/",
+    // The member without a name of the member without a name.
+    "//",
     // No element: it has a leading zero.
     "/b/00",
     // Longer than one comparison of a guess, with a twin that differs at its end.

@@ -1,7 +1,7 @@
 //! The interface `emit`.
 
 use contract::{Emit, OutputRecords};
-use model::{Cells, OutputId, PortDescriptor};
+use model::{FieldColumn, Headers, OptionalColumn, OutputId, PortDescriptor};
 
 use crate::bindings::tidegate::flow::emit::{Host as EmitImports, OutputBatch};
 use crate::caps;
@@ -56,16 +56,10 @@ impl Host {
 
 /// Bytes that staged records hold.
 fn weight_bytes(records: &OutputRecords) -> usize {
-    /// Row, span, key end and timestamp of a record.
-    const FIXED: usize = 4 + 8 + 4 + 8;
-    let keys = records.keys.as_ref().map_or(0, |keys| keys.items().bytes().len());
-    let cells = |cells: &Cells| match cells {
-        Cells::Texts(texts) => texts.bytes().len() + texts.len() * size_of::<u32>(),
-        other => other.len() * size_of::<u64>(),
-    };
-    let fields: usize = records.fields.iter().map(|field| cells(&field.cells) + field.present.len()).sum();
-    let headers = records.headers.as_ref().map_or(0, |headers| {
-        headers.names.bytes().len() + headers.values.items().bytes().len() + headers.owners.len() * FIXED
-    });
+    /// Row, span and timestamp of a record.
+    const FIXED: usize = 4 + 8 + 8;
+    let keys = records.keys.as_ref().map_or(0, OptionalColumn::weight_bytes);
+    let fields: usize = records.fields.iter().map(FieldColumn::weight_bytes).sum();
+    let headers = records.headers.as_ref().map_or(0, Headers::weight_bytes);
     records.values.arena().len() + keys + fields + headers + records.rows.len() * FIXED
 }

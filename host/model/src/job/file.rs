@@ -1,30 +1,20 @@
 //! The whole job file: top-level keys, then the operators, then how they hang together.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{JobName, OperatorUid, Parallelism};
+use crate::{
+    BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, JobName, MAX_KEY_GROUPS, MAX_PARALLELISM, OperatorUid,
+    Parallelism,
+};
 
 use super::check::{At, Check, Keys, list};
 use super::codes;
 use super::graph::Graph;
 use super::places::Places;
 use super::problem::{JobFileErrors, Problems};
-use super::spec::{BatchSpec, JobSpec, OnError, StateBackendKind, StateSpec};
+use super::spec::{JobSpec, OnError, StateBackendKind, StateSpec};
 use super::{functions, sinks, sources, tree};
-
-/// How many subtasks an operator may have: more than the cores of any host it is meant for.
-pub const PARALLELISM_RANGE: RangeInclusive<u64> = 1..=256;
-/// How many key groups a job may have: a key group is 15 bits.
-pub const KEY_GROUPS_RANGE: RangeInclusive<u64> = 1..=32_768;
-/// Enough to spread over 128 subtasks later, and few enough that their tables cost nothing.
-pub const DEFAULT_KEY_GROUPS: u16 = 128;
-/// A batch of so many rows makes the cost of a crossing vanish and still stays in the second-level cache.
-pub const DEFAULT_BATCH: BatchSpec =
-    BatchSpec { max_rows: 4096, max_bytes: 256 * 1024, max_age: Duration::from_millis(1) };
-/// Four full batches: enough to keep both ends busy, a few milliseconds of backlog.
-pub const DEFAULT_QUEUE_BYTES: u64 = 1024 * 1024;
 
 /// The name under which the dead letters of a job appear among its operators.
 const RESERVED_UID: &str = "dead-letters";
@@ -37,7 +27,6 @@ const GIB: u64 = 1024 * MIB;
 #[derive(Clone, Copy)]
 pub(super) struct Defaults {
     pub(super) parallelism: Parallelism,
-    pub(super) key_groups: u16,
     pub(super) has_dead_letters: bool,
 }
 
@@ -66,17 +55,18 @@ fn read_job(check: &mut Check, root: &At<'_>) -> Option<JobSpec> {
     let name = keys.require(check, "name", "a name for the job, such as `orders-dedup`");
     let name = name.and_then(|at| read_job_name(check, &at));
     let parallelism = read_parallelism(check, &mut keys, Parallelism(1));
-    let key_groups = read_key_groups(check, &mut keys, parallelism);
+    let key_groups = read_key_groups(check, &mut keys);
     keys.not_available(check, "checkpoint", None);
     let state = keys.take(check, "state").map_or(DEFAULT_STATE, |at| read_state(check, &at));
     keys.not_available(check, "restart", None);
-    let batch = keys.take(check, "batch").map_or(DEFAULT_BATCH, |at| read_batch(check, &at));
+    let batch = keys.take(check, "batch").map_or_else(BatchLimits::default, |at| read_batch(check, &at));
     let queue_bytes = keys
         .take(check, "queue_bytes")
         .and_then(|at| check.size_bytes(&at, 64 * KIB..=GIB))
+        .and_then(|bytes| usize::try_from(bytes).ok())
         .unwrap_or(DEFAULT_QUEUE_BYTES);
     let dead_letters_at = keys.take(check, "dead_letters");
-    let defaults = Defaults { parallelism, key_groups, has_dead_letters: dead_letters_at.is_some() };
+    let defaults = Defaults { parallelism, has_dead_letters: dead_letters_at.is_some() };
 
     let mut graph = Graph::default();
     let sources = keys.require(check, "sources", "a mapping of at least one source");
@@ -138,40 +128,13 @@ fn bad_name(check: &mut Check, at: &At<'_>, text: &str, message: &str) {
 }
 
 pub(super) fn read_parallelism(check: &mut Check, keys: &mut Keys<'_>, default: Parallelism) -> Parallelism {
-    let given = keys.take(check, "parallelism").and_then(|at| check.integer(&at, PARALLELISM_RANGE));
+    let given = keys.take(check, "parallelism").and_then(|at| check.integer(&at, 1..=u64::from(MAX_PARALLELISM)));
     given.and_then(|count| u32::try_from(count).ok()).map_or(default, Parallelism)
 }
 
-/// The parallelism of an operator with keyed input: each subtask owns at least one key group.
-pub(super) fn read_keyed_parallelism(check: &mut Check, keys: &mut Keys<'_>, defaults: Defaults) -> Parallelism {
-    let parallelism = read_parallelism(check, keys, defaults.parallelism);
-    if parallelism.0 > u32::from(defaults.key_groups)
-        && parallelism != defaults.parallelism
-        && let Some(at) = keys.take(check, "parallelism")
-    {
-        let message = format!(
-            "expected at most `key_groups` ({}), because each subtask owns at least one: found {parallelism}",
-            defaults.key_groups
-        );
-        check.problem(codes::OUT_OF_RANGE, &at, message);
-    }
-    parallelism
-}
-
-fn read_key_groups(check: &mut Check, keys: &mut Keys<'_>, parallelism: Parallelism) -> u16 {
-    let at = keys.take(check, "key_groups");
-    let given = at.as_ref().and_then(|at| check.integer(at, KEY_GROUPS_RANGE));
-    let key_groups = given.and_then(|count| u16::try_from(count).ok()).unwrap_or(DEFAULT_KEY_GROUPS);
-    if parallelism.0 > u32::from(key_groups) {
-        let found = format!("{key_groups} with a parallelism of {parallelism}");
-        let message =
-            format!("expected `key_groups` of at least the parallelism, so that each subtask owns one: found {found}");
-        let at = at.or_else(|| keys.take(check, "parallelism"));
-        if let Some(at) = at {
-            check.problem(codes::OUT_OF_RANGE, &at, message);
-        }
-    }
-    key_groups
+fn read_key_groups(check: &mut Check, keys: &mut Keys<'_>) -> u16 {
+    let given = keys.take(check, "key_groups").and_then(|at| check.integer(&at, 1..=u64::from(MAX_KEY_GROUPS)));
+    given.and_then(|count| u16::try_from(count).ok()).unwrap_or(DEFAULT_KEY_GROUPS)
 }
 
 fn read_state(check: &mut Check, at: &At<'_>) -> StateSpec {
@@ -185,14 +148,14 @@ fn read_state(check: &mut Check, at: &At<'_>) -> StateSpec {
     DEFAULT_STATE
 }
 
-fn read_batch(check: &mut Check, at: &At<'_>) -> BatchSpec {
-    let mut batch = DEFAULT_BATCH;
+fn read_batch(check: &mut Check, at: &At<'_>) -> BatchLimits {
+    let mut batch = BatchLimits::default();
     let Some(mut keys) = check.keys(at) else { return batch };
     if let Some(rows) = keys.take(check, "max_rows").and_then(|at| check.integer(&at, 1..=65_536)) {
-        batch.max_rows = u32::try_from(rows).unwrap_or(batch.max_rows);
+        batch.max_rows = usize::try_from(rows).unwrap_or(batch.max_rows);
     }
     if let Some(bytes) = keys.take(check, "max_bytes").and_then(|at| check.size_bytes(&at, KIB..=64 * MIB)) {
-        batch.max_bytes = bytes;
+        batch.max_bytes = usize::try_from(bytes).unwrap_or(batch.max_bytes);
     }
     let ages = Duration::ZERO..=Duration::from_secs(10);
     if let Some(age) = keys.take(check, "max_age").and_then(|at| check.duration(&at, ages)) {
@@ -205,7 +168,7 @@ fn read_batch(check: &mut Check, at: &At<'_>) -> BatchSpec {
 /// What becomes of bad records; without a word about it they go to the dead letters if the job has
 /// them, else the job fails.
 pub(super) fn read_on_error(check: &mut Check, keys: &mut Keys<'_>, defaults: Defaults) -> OnError {
-    let default = if defaults.has_dead_letters { OnError::DeadLetter } else { OnError::Fail };
+    let default = OnError::default_of(defaults.has_dead_letters);
     let Some(at) = keys.take(check, "on_error") else { return default };
     let words = [("fail", OnError::Fail), ("skip", OnError::Skip), ("dead-letter", OnError::DeadLetter)];
     let Some(chosen) = check.choice(&at, &words) else { return default };

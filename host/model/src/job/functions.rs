@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::check::{At, Check, Keys};
 use super::codes;
 use super::config;
-use super::file::{Defaults, read_keyed_parallelism, read_on_error, read_path, read_uid};
+use super::file::{Defaults, read_on_error, read_parallelism, read_path, read_uid};
 use super::graph::{Graph, OperatorKind, read_refs};
 use super::sources::read_pointer;
 use super::spec::{FormatSpec, FunctionSpec, InputSpec, KeySpec, LimitsSpec, SourceSpec};
@@ -32,7 +32,7 @@ pub(super) fn read(check: &mut Check, graph: &mut Graph, at: &At<'_>, defaults: 
         let config = keys.take(check, "config").and_then(|at| config::read(check, &at));
         let limits = keys.take(check, "limits").map_or(DEFAULT_LIMITS, |at| read_limits(check, &at));
         let on_error = read_on_error(check, &mut keys, defaults);
-        let parallelism = read_keyed_parallelism(check, &mut keys, defaults);
+        let parallelism = read_parallelism(check, &mut keys, defaults.parallelism);
         keys.finish(check);
         let Some(uid) = uid else { continue };
         let config = config.unwrap_or_else(|| "{}".to_owned());

@@ -32,13 +32,12 @@ mod spec;
 mod tests;
 mod tree;
 
-pub use file::{DEFAULT_BATCH, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, KEY_GROUPS_RANGE, PARALLELISM_RANGE};
 pub use functions::DEFAULT_LIMITS;
 pub use problem::{JobFileErrors, Problem};
 pub use sources::DEFAULT_MAX_RECORD_BYTES;
 pub use spec::{
-    BatchSpec, CsvSpec, EventTimeSpec, FileSinkSpec, FileSourceSpec, FormatSpec, FunctionSpec, GeneratorShape,
-    GeneratorSpec, InputRef, InputSpec, JobSpec, KeySpec, LimitsSpec, OnError, SinkCompression, SinkConnector,
-    SinkSpec, SourceCompression, SourceConnector, SourceSpec, StateBackendKind, StateSpec, TimeUnit,
+    CsvSpec, EventTimeSpec, FileSinkSpec, FileSourceSpec, FormatSpec, FunctionSpec, GeneratorShape, GeneratorSpec,
+    InputRef, InputSpec, JobSpec, KeySpec, LimitsSpec, OnError, SinkCompression, SinkConnector, SinkSpec,
+    SourceCompression, SourceConnector, SourceSpec, StateBackendKind, StateSpec,
 };
 pub use tree::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_FILE_BYTES};

@@ -1,6 +1,6 @@
 //! What can be checked only when it is known what the functions are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{Descriptor, OperatorUid, PortDescriptor};
@@ -29,6 +29,7 @@ impl JobSpec {
             }
             if let Some(descriptor) = descriptors.get(&function.uid) {
                 fit.check_key(function, descriptor);
+                fit.check_key_groups(function, descriptor);
                 fit.check_inputs(function, descriptor);
             }
         }
@@ -52,9 +53,13 @@ impl Fit<'_> {
     }
 
     fn check_refs(&mut self, path: &str, refs: &[InputRef]) {
+        let mut seen = BTreeSet::new();
         for (index, input) in refs.iter().enumerate() {
             let Some(descriptor) = self.descriptors.get(&input.from) else { continue };
-            if input.resolve(descriptor).is_some() {
+            if let Some(output) = input.resolve(descriptor) {
+                if !seen.insert((&input.from, output)) {
+                    self.refuse_twice(&format!("{path}[{index}]"), input, descriptor);
+                }
                 continue;
             }
             let (message, help) = match &input.output {
@@ -66,6 +71,30 @@ impl Fit<'_> {
             };
             self.add(codes::UNKNOWN_OUTPUT, &format!("{path}[{index}]"), message, help);
         }
+    }
+
+    /// `dedup` and `dedup.out` are one output where `out` is the first.
+    fn refuse_twice(&mut self, path: &str, input: &InputRef, descriptor: &Descriptor) {
+        let from = &input.from;
+        let first = descriptor.outputs.first().map_or("", |port| port.name.as_str());
+        let message =
+            format!("`{from}` and `{from}.{first}` are one output and stand together: its records would be read twice");
+        self.add(codes::NAME_TWICE, path, message, Some("remove one of them".to_owned()));
+    }
+
+    /// Each subtask of a keyed function owns at least one key group; others have no need of any.
+    fn check_key_groups(&mut self, function: &FunctionSpec, descriptor: &Descriptor) {
+        let (uid, groups, parallelism) = (&function.uid, self.spec.key_groups, function.parallelism);
+        if !descriptor.keyed || parallelism.0 <= u32::from(groups) {
+            return;
+        }
+        let own = format!("functions.{uid}.parallelism");
+        let path = if self.spec.places.find(&own).0 == own { own } else { "parallelism".to_owned() };
+        let message = format!(
+            "function `{uid}` keeps state by key: expected a parallelism of at most `key_groups` ({groups}), because each subtask owns at least one: found {parallelism}"
+        );
+        let help = "lower the `parallelism`, or raise `key_groups` before the first start".to_owned();
+        self.add(codes::OUT_OF_RANGE, &path, message, Some(help));
     }
 
     fn check_key(&mut self, function: &FunctionSpec, descriptor: &Descriptor) {

@@ -10,7 +10,7 @@ use super::check::{At, Check, Keys};
 use super::codes;
 use super::file::{Defaults, read_connector, read_parallelism, read_path, read_uid};
 use super::graph::{Graph, OperatorKind, read_refs};
-use super::sources::read_format;
+use super::sources::{End, read_format};
 use super::spec::{FileSinkSpec, FormatSpec, SinkCompression, SinkConnector, SinkSpec};
 use super::tree::shorten;
 
@@ -27,7 +27,7 @@ pub(super) fn read(check: &mut Check, graph: &mut Graph, at: &At<'_>, defaults: 
         let input = keys.require(check, "input", "the name of a source or a function, or a list of them");
         let from = input.map(|at| read_refs(check, graph, &at, name)).unwrap_or_default();
         let connector = read_sink_connector(check, &mut keys);
-        let format = keys.take(check, "format").map_or(FormatSpec::Json, |at| read_format(check, &at));
+        let format = keys.take(check, "format").map_or(FormatSpec::Json, |at| read_format(check, &at, End::Sink));
         let parallelism = read_parallelism(check, &mut keys, defaults.parallelism);
         keys.finish(check);
         if let Some(SinkConnector::File(file)) = &connector
@@ -115,7 +115,9 @@ fn read_sink_connector(check: &mut Check, keys: &mut Keys<'_>) -> Option<SinkCon
 }
 
 fn read_file(check: &mut Check, keys: &mut Keys<'_>) -> Option<FileSinkSpec> {
-    let path = keys.require(check, "path", "a directory").and_then(|at| read_path(check, &at));
+    let path = keys
+        .require(check, "path", "a directory, or one file such as `out.jsonl`")
+        .and_then(|at| read_path(check, &at));
     let compressions = [("none", SinkCompression::None), ("gzip", SinkCompression::Gzip)];
     let compression = keys.take(check, "compression").and_then(|at| check.choice(&at, &compressions));
     let overwrite = keys.take(check, "overwrite").and_then(|at| check.boolean(&at));

@@ -1,7 +1,6 @@
 //! The `sources` of a job file, and formats.
 
-use crate::OperatorUid;
-use crate::descriptor::is_json_pointer;
+use crate::{OperatorUid, TimeUnit, is_csv_delimiter, pointer_steps};
 
 use super::check::{At, Check, Keys};
 use super::codes;
@@ -9,7 +8,7 @@ use super::file::{Defaults, read_connector, read_on_error, read_parallelism, rea
 use super::graph::{Graph, OperatorKind};
 use super::spec::{
     CsvSpec, EventTimeSpec, FileSourceSpec, FormatSpec, GeneratorShape, GeneratorSpec, SourceCompression,
-    SourceConnector, SourceSpec, TimeUnit,
+    SourceConnector, SourceSpec,
 };
 use super::tree::{Value, shorten};
 
@@ -48,7 +47,7 @@ fn read_source(
     });
     let format_at = keys.take(check, "format");
     let format = match &format_at {
-        Some(at) => read_format(check, at),
+        Some(at) => read_format(check, at, End::Source),
         None => default_format(connector.as_ref()),
     };
     if let (Some(at), Some(SourceConnector::Generator(_)), FormatSpec::Csv(_)) = (&format_at, &connector, &format) {
@@ -154,10 +153,10 @@ fn read_event_time(check: &mut Check, at: &At<'_>, format: &FormatSpec) -> Optio
     let field_at = keys.require(check, "field", "the path of the field that holds the time, such as `/ts`");
     let field = field_at.as_ref().and_then(|at| read_pointer(check, at));
     let units = [
-        ("s", TimeUnit::Seconds),
-        ("ms", TimeUnit::Millis),
-        ("us", TimeUnit::Micros),
-        ("ns", TimeUnit::Nanos),
+        ("s", TimeUnit::S),
+        ("ms", TimeUnit::Ms),
+        ("us", TimeUnit::Us),
+        ("ns", TimeUnit::Ns),
         ("rfc3339", TimeUnit::Rfc3339),
     ];
     let unit = keys.require(check, "unit", "one of `s`, `ms`, `us`, `ns`, `rfc3339`");
@@ -169,43 +168,59 @@ fn read_event_time(check: &mut Check, at: &At<'_>, format: &FormatSpec) -> Optio
     Some(EventTimeSpec { field: field?, unit: unit? })
 }
 
-/// A JSON pointer other than the empty one.
+/// A path, by the one rule for paths.
 pub(super) fn read_pointer(check: &mut Check, at: &At<'_>) -> Option<String> {
     let text = check.text(at, "a JSON pointer such as `/customer/id`")?;
-    if is_json_pointer(text) {
-        return Some(text.to_owned());
-    }
-    let message = format!("`{}` is not a JSON pointer: expected `/name` or `/outer/inner`", shorten(text));
+    let Err(why) = pointer_steps(text) else { return Some(text.to_owned()) };
+    let message = format!("`{}` is not a JSON pointer: expected `/name` or `/outer/inner`, {why}", shorten(text));
     let as_pointer = format!("/{}", text.trim_start_matches(['$', '.', '/']).replace('.', "/"));
-    let help = (is_json_pointer(&as_pointer) && text.len() <= 128).then(|| format!("did you mean `{as_pointer}`?"));
+    let help =
+        (pointer_steps(&as_pointer).is_ok() && text.len() <= 128).then(|| format!("did you mean `{as_pointer}`?"));
     check.problem_with_help(codes::BAD_PATH, at, message, help);
     None
 }
 
+/// Who uses a format: a source reads header lines unless told otherwise, a sink writes none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Source,
+    Sink,
+}
+
 /// `json`, `raw`, `csv`, or `csv: { … }`.
-pub(super) fn read_format(check: &mut Check, at: &At<'_>) -> FormatSpec {
+pub(super) fn read_format(check: &mut Check, at: &At<'_>, end: End) -> FormatSpec {
     if !matches!(at.node.value, Value::Map(_)) {
         let words = [("json", 0), ("csv", 1), ("raw", 2)];
         return match check.choice(at, &words) {
-            Some(1) => FormatSpec::Csv(CsvSpec { delimiter: b',', columns: Vec::new(), header: true }),
+            Some(1) => FormatSpec::Csv(CsvSpec { delimiter: b',', columns: Vec::new(), header: end == End::Source }),
             Some(2) => FormatSpec::Raw,
             _ => FormatSpec::Json,
         };
     }
     let Some(mut keys) = check.keys(at) else { return FormatSpec::Json };
     let csv = keys.require(check, "csv", "`format: json`, `format: raw` or `format: { csv: … }`");
-    let format = csv.and_then(|at| read_csv(check, &at));
+    let format = csv.and_then(|at| read_csv(check, &at, end));
     keys.finish(check);
     format.map_or(FormatSpec::Json, FormatSpec::Csv)
 }
 
-fn read_csv(check: &mut Check, at: &At<'_>) -> Option<CsvSpec> {
+fn read_csv(check: &mut Check, at: &At<'_>, end: End) -> Option<CsvSpec> {
     let mut keys = check.keys(at)?;
     let delimiter = keys.take(check, "delimiter").and_then(|at| read_delimiter(check, &at));
     let columns_at = keys.take(check, "columns");
     let columns = columns_at.map(|at| read_columns(check, &at)).unwrap_or_default();
-    let header = keys.take(check, "header").and_then(|at| check.boolean(&at)).unwrap_or(true);
-    if !header && columns.is_empty() {
+    let header_at = keys.take(check, "header");
+    let header = header_at.as_ref().and_then(|at| check.boolean(at)).unwrap_or(end == End::Source);
+    if let (End::Sink, true, Some(at)) = (end, header, &header_at) {
+        let help = Some("remove `header`: a sink writes records alone".to_owned());
+        check.problem_with_help(
+            codes::NOT_AVAILABLE,
+            at,
+            "`header: true` of a sink is not available yet".to_owned(),
+            help,
+        );
+    }
+    if end == End::Source && !header && columns.is_empty() {
         let message = "without a header line the `columns` are needed, in order";
         check.problem(codes::MISSING, at, message);
     }
@@ -214,10 +229,10 @@ fn read_csv(check: &mut Check, at: &At<'_>) -> Option<CsvSpec> {
 }
 
 fn read_delimiter(check: &mut Check, at: &At<'_>) -> Option<u8> {
-    let expected = "one ASCII character such as `,`, `;` or `\"\\t\"`";
+    let expected = "one ASCII character such as `,`, `;`, `|` or `\"\\t\"`, not a quote and not a part of a number";
     let text = check.text(at, expected)?;
     match text.as_bytes() {
-        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0) => Some(*byte),
+        [byte] if is_csv_delimiter(*byte) => Some(*byte),
         _ => {
             check.problem(codes::WRONG_VALUE, at, format!("expected {expected}: found {}", at.node.describe()));
             None

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Descriptor, InputId, JobName, OperatorUid, OutputId, Parallelism};
+use crate::{BatchLimits, Descriptor, InputId, JobName, OperatorUid, OutputId, Parallelism, TimeUnit};
 
 use super::places::Places;
 
@@ -19,9 +19,9 @@ pub struct JobSpec {
     /// Where keyed state lives.
     pub state: StateSpec,
     /// When a batch is closed.
-    pub batch: BatchSpec,
+    pub batch: BatchLimits,
     /// Most bytes that wait between two subtasks.
-    pub queue_bytes: u64,
+    pub queue_bytes: usize,
     /// Sources, in the order of the file.
     pub sources: Vec<SourceSpec>,
     /// Functions, in the order of the file.
@@ -46,17 +46,6 @@ pub struct StateSpec {
 pub enum StateBackendKind {
     /// Memory.
     Memory,
-}
-
-/// When a batch is closed: at whichever comes first, or when the input is idle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchSpec {
-    /// Most rows.
-    pub max_rows: u32,
-    /// About the most bytes; a single larger record travels alone.
-    pub max_bytes: u64,
-    /// The longest a record waits for others.
-    pub max_age: Duration,
 }
 
 /// A source of the job.
@@ -161,9 +150,9 @@ pub enum FormatSpec {
 pub struct CsvSpec {
     /// What stands between two columns.
     pub delimiter: u8,
-    /// The columns in order; empty: the header line tells.
+    /// The columns in order; empty: the header line of a source tells, or the fields that a sink is given.
     pub columns: Vec<String>,
-    /// Whether the first line names the columns.
+    /// Whether the first line names the columns; never for a sink.
     pub header: bool,
 }
 
@@ -176,21 +165,6 @@ pub struct EventTimeSpec {
     pub unit: TimeUnit,
 }
 
-/// What a time field means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Seconds since 1970.
-    Seconds,
-    /// Milliseconds since 1970.
-    Millis,
-    /// Microseconds since 1970.
-    Micros,
-    /// Nanoseconds since 1970.
-    Nanos,
-    /// A text such as `2024-05-01T12:00:00Z`.
-    Rfc3339,
-}
-
 /// What becomes of a bad record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
@@ -200,6 +174,15 @@ pub enum OnError {
     Skip,
     /// The record goes to the dead letters.
     DeadLetter,
+}
+
+impl OnError {
+    /// What becomes of bad records where nothing is said: they are kept where there is a place for them,
+    /// else the job fails.
+    #[must_use]
+    pub fn default_of(job_has_dead_letters: bool) -> Self {
+        if job_has_dead_letters { Self::DeadLetter } else { Self::Fail }
+    }
 }
 
 /// A function of the job.
@@ -281,7 +264,7 @@ pub struct SinkSpec {
 /// Where a sink writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SinkConnector {
-    /// Lines in files.
+    /// Lines in one file, or in the files of a directory.
     File(FileSinkSpec),
     /// Lines on standard output.
     Stdout,
@@ -289,14 +272,15 @@ pub enum SinkConnector {
     Blackhole,
 }
 
-/// Lines in files of a directory, one per subtask, or in one file.
+/// Lines in one file, or in the files of a directory, one per subtask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSinkSpec {
-    /// The directory or file (see [`Self::is_one_file`]), as written; see [`JobSpec::resolve`].
+    /// The directory, or the one file ([`FileSinkSpec::is_one_file`]), as written; see
+    /// [`JobSpec::resolve`].
     pub path: PathBuf,
     /// How the bytes are packed.
     pub compression: SinkCompression,
-    /// Whether a part that is there already may be replaced.
+    /// Whether a file that is there already may be replaced.
     pub overwrite: bool,
 }
 

@@ -6,32 +6,7 @@
 
 use std::time::Duration;
 
-/// When a batch is closed: at whichever comes first, or when the input is idle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchLimits {
-    /// Most rows.
-    pub max_rows: usize,
-    /// About the most bytes; a single larger record travels alone.
-    pub max_bytes: usize,
-    /// The longest a row waits for others.
-    pub max_age: Duration,
-}
-
-impl BatchLimits {
-    /// Enough rows that what is paid per batch vanishes, few enough for tables of a batch to stay in the
-    /// cache nearest the core.
-    pub const MAX_ROWS: usize = 4096;
-    /// Fits a level 2 cache with its columns.
-    pub const MAX_BYTES: usize = 256 * 1024;
-    /// Far below what a person or a network notices, far above the cost of a batch.
-    pub const MAX_AGE: Duration = Duration::from_millis(1);
-}
-
-impl Default for BatchLimits {
-    fn default() -> Self {
-        Self { max_rows: Self::MAX_ROWS, max_bytes: Self::MAX_BYTES, max_age: Self::MAX_AGE }
-    }
-}
+use model::BatchLimits;
 
 /// What has been gathered so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use model::BatchLimits;
 use proptest::prelude::*;
 
-use super::{BatchLimits, Close, Gathered, close};
+use super::{Close, Gathered, close};
 
 fn gathered() -> impl Strategy<Value = Gathered> {
     (0..10_000usize, 0..1_000_000usize, 0..3_000u64).prop_map(|(rows, bytes, micros)| Gathered {

@@ -15,7 +15,7 @@
 //!    exactly once, in order, and differ in size by at most one.
 //! 3. [`Assignment::subtask_of`] and [`Assignment::range_of`] agree.
 
-use model::{KeyGroup, KeyGroupRange, Parallelism, SubtaskIndex};
+use model::{KeyGroup, KeyGroupRange, MAX_KEY_GROUPS, Parallelism, SubtaskIndex};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Names the three steps in manifests: xxh3-64 with [`SEED`], multiply-shift, proportional ranges.
@@ -24,13 +24,6 @@ pub const ALGORITHM: &str = "xxh3-64/1";
 /// The seed of the key hash: the bytes of `tidegate`, so that our hashes meet no table of anyone
 /// else's that happens to be ordered by the unseeded hash.
 pub const SEED: u64 = u64::from_be_bytes(*b"tidegate");
-
-/// Most key groups of a job: per-group costs (an index, a line in a manifest) stay bounded, and every
-/// group number and every end of a range fits 16 bits.
-pub const MAX_KEY_GROUPS: u16 = 1 << 15;
-
-/// Key groups of a job that does not say: enough to spread over any parallelism of one machine.
-pub const DEFAULT_KEY_GROUPS: u16 = 128;
 
 /// Why a number of key groups and a parallelism do not go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

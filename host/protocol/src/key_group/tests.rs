@@ -1,7 +1,7 @@
-use model::{KeyGroup, Parallelism, SubtaskIndex};
+use model::{KeyGroup, MAX_KEY_GROUPS, Parallelism, SubtaskIndex};
 use proptest::prelude::*;
 
-use super::{Assignment, Error, MAX_KEY_GROUPS, group_of, hash};
+use super::{Assignment, Error, group_of, hash};
 
 /// An assignment of any legal size.
 fn assignments() -> impl Strategy<Value = Assignment> {

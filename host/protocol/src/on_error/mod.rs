@@ -25,11 +25,5 @@ pub fn fate(policy: OnError, job_has_dead_letters: bool) -> Fate {
     }
 }
 
-/// The policy of a job that names none.
-#[must_use]
-pub fn default_policy(job_has_dead_letters: bool) -> OnError {
-    if job_has_dead_letters { OnError::DeadLetter } else { OnError::Fail }
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 use model::job::OnError;
 
-use super::{Fate, default_policy, fate};
+use super::{Fate, fate};
 
 #[test]
 fn a_record_is_never_dropped_unless_the_job_says_skip() {
@@ -20,6 +20,6 @@ fn dead_letters_without_a_place_for_them_fail_the_job() {
 
 #[test]
 fn the_default_keeps_bad_records_where_it_can() {
-    assert_eq!(fate(default_policy(true), true), Fate::DeadLetter);
-    assert_eq!(fate(default_policy(false), false), Fate::Fail);
+    assert_eq!(fate(OnError::default_of(true), true), Fate::DeadLetter);
+    assert_eq!(fate(OnError::default_of(false), false), Fate::Fail);
 }

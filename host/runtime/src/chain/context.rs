@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::job::OnError;
-use model::{Blame, Column};
 use model::{
-    EventTime, InputId, ModuleDigest, OperatorUid, Origins, Position, RecordBatch, Retry, SourceId, SplitIndex,
-    SubtaskIndex, Values,
+    BatchLimits, Blame, Column, EventTime, InputId, ModuleDigest, OperatorUid, Origins, Position, RecordBatch, Retry,
+    SourceId, SplitIndex, SubtaskIndex, Values,
 };
-use protocol::batching::BatchLimits;
 use protocol::on_error::{Fate, fate};
 
 use super::outlet::Outlet;

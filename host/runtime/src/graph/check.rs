@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use format::{Decoder, Encoder, Format};
 use model::job::{InputRef, KeySpec};
-use model::{Descriptor, InputId, OperatorUid, OutputId, Parallelism};
+use model::{Descriptor, InputId, MAX_PARALLELISM, OperatorUid, OutputId, Parallelism};
 use protocol::key_group::Assignment;
 
 use super::{Error, FunctionNode, JobGraph};
 use crate::cuts::CutPlan;
-
-/// Most subtasks of one operator: every one is a thread.
-pub(super) const MAX_PARALLELISM: u32 = 1024;
 
 /// What produces records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

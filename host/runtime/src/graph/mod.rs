@@ -20,10 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{FunctionFactory, Sink, Source, StateBackend};
-use format::{Format, TimeUnit};
+use format::Format;
 use model::job::{InputRef, KeySpec, OnError};
-use model::{InputId, JobName, OperatorUid, Parallelism};
-use protocol::batching::BatchLimits;
+use model::{
+    BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, InputId, JobName, OperatorUid, Parallelism, TimeUnit,
+};
 
 pub(crate) use check::{Checked, Consumer, DEAD_LETTERS_UID, Producer};
 pub use error::Error;
@@ -61,9 +62,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Bytes that wait between two subtasks unless the job says otherwise: four full batches, so that a
-    /// sender never waits for a receiver that is merely between two of them.
-    pub const QUEUE_BYTES: usize = 1 << 20;
     /// A sink hands on what it buffered after this long: short for a person, long for a disk.
     pub const FLUSH_AGE: Duration = Duration::from_millis(100);
 }
@@ -71,9 +69,9 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            key_groups: protocol::key_group::DEFAULT_KEY_GROUPS,
+            key_groups: DEFAULT_KEY_GROUPS,
             batch: BatchLimits::default(),
-            queue_bytes: Self::QUEUE_BYTES,
+            queue_bytes: DEFAULT_QUEUE_BYTES,
             renew_instances: false,
             flush_age: Self::FLUSH_AGE,
         }

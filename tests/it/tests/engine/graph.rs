@@ -3,7 +3,7 @@
 use contract::doubles::MemorySink;
 use format::Format;
 use model::job::KeySpec;
-use model::{Descriptor, FieldKind, InputId, Parallelism};
+use model::{Descriptor, FieldKind, InputId, MAX_PARALLELISM, Parallelism};
 
 use crate::support::{Job, dedup, descriptor, field, from, pass, per_record, port_with, push_fields, values};
 
@@ -83,7 +83,12 @@ fn numbers_out_of_range() {
     let job = lines().function("dedup", &["lines"], dedup(), |node| node.parallelism = Parallelism(129));
     check(&job, "E0505", "operator `dedup`: parallelism 129: expected 1 to 128, the number of key groups");
     let job = lines().function("pass", &["lines"], pass(), |node| node.parallelism = Parallelism(0));
-    check(&job, "E0505", "operator `pass`: parallelism 0: expected 1 to 1024");
+    check(&job, "E0505", "operator `pass`: parallelism 0: expected 1 to 256");
+    // What a job file may say is what the engine takes.
+    let job = lines().function("pass", &["lines"], pass(), |node| node.parallelism = Parallelism(MAX_PARALLELISM + 1));
+    check(&job, "E0505", "operator `pass`: parallelism 257: expected 1 to 256");
+    let job = lines().function("pass", &["lines"], pass(), |node| node.parallelism = Parallelism(MAX_PARALLELISM));
+    assert!(job.0.check().is_ok());
 }
 
 #[test]

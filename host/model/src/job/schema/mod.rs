@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::{DEFAULT_KEY_GROUPS, MAX_KEY_GROUPS, MAX_PARALLELISM};
+
 mod operators;
 
 use self::operators::{DeadLetters, Function, Sink, Source};
@@ -84,10 +86,10 @@ struct JobFile {
     #[schemars(regex(pattern = "^[a-z][a-z0-9-]{0,63}$"))]
     name: String,
     /// How many subtasks each operator has unless it says otherwise.
-    #[schemars(range(min = 1, max = 256), default = "one")]
+    #[schemars(range(min = 1, max = MAX_PARALLELISM), default = "one")]
     parallelism: Option<u32>,
     /// How many key groups keyed state is cut into: the most subtasks it can ever be spread over.
-    #[schemars(range(min = 1, max = 32_768), default = "key_groups")]
+    #[schemars(range(min = 1, max = MAX_KEY_GROUPS), default = "key_groups")]
     key_groups: Option<u32>,
     /// Checkpoints. Not available yet.
     checkpoint: Option<Checkpoint>,
@@ -116,7 +118,7 @@ fn one() -> u32 {
 }
 
 fn key_groups() -> u32 {
-    u32::from(super::DEFAULT_KEY_GROUPS)
+    u32::from(DEFAULT_KEY_GROUPS)
 }
 
 /// Checkpoints. Not available yet.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 
+use crate::MAX_PARALLELISM;
+
 use super::{Refs, Size, Span, Texts};
 
 type Any = serde_json::Value;
@@ -32,7 +34,7 @@ pub(super) struct Source {
     /// What becomes of a line that is no record, and of a record without its event time.
     on_error: Option<OnError>,
     /// How many subtasks read it.
-    #[schemars(range(min = 1, max = 256))]
+    #[schemars(range(min = 1, max = MAX_PARALLELISM))]
     parallelism: Option<u32>,
 }
 
@@ -143,11 +145,11 @@ struct FormatOptions {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Csv {
-    /// What stands between two columns: one ASCII character.
+    /// What stands between two columns: one ASCII character, not a quote and not a part of a number.
     delimiter: Option<String>,
-    /// The columns, in order; without them the header line tells.
+    /// The columns, in order; without them the header line of a source tells, or the fields that a sink is given.
     columns: Option<Texts>,
-    /// Whether the first line of each file names the columns.
+    /// Whether the first line of each file of a source names the columns. Of a sink only `false` is available yet.
     header: Option<bool>,
 }
 
@@ -234,7 +236,7 @@ pub(super) struct Function {
     /// What becomes of a record it cannot handle.
     on_error: Option<OnError>,
     /// How many subtasks run it.
-    #[schemars(range(min = 1, max = 256))]
+    #[schemars(range(min = 1, max = MAX_PARALLELISM))]
     parallelism: Option<u32>,
 }
 
@@ -271,7 +273,7 @@ pub(super) struct Sink {
     /// What the values are, and how fields are written that a function leaves to the host.
     format: Option<Format>,
     /// How many subtasks write it.
-    #[schemars(range(min = 1, max = 256))]
+    #[schemars(range(min = 1, max = MAX_PARALLELISM))]
     parallelism: Option<u32>,
 }
 

@@ -34,6 +34,48 @@ fn an_output_that_is_not_there_is_named_with_the_nearest() {
 }
 
 #[test]
+fn one_output_by_two_names_is_refused() {
+    for (input, place) in [("[f, f.out]", "7:19"), ("[f.out, orders, f]", "7:31")] {
+        let functions = format!("  f: {{ input: orders, module: ./f }}\n  g: {{ input: {input}, module: ./f }}");
+        let found = told(&functions, descriptor(&["in"], &["out", "late"], false));
+        assert!(found.starts_with(&format!("E0110 jobs/a.yaml:{place}: ")), "{found}");
+        assert!(found.contains("`f` and `f.out` are one output"), "{found}");
+    }
+    for input in ["[f, f.late]", "[f.late, f.out]", "[f, orders]"] {
+        let functions = format!("  f: {{ input: orders, module: ./f }}\n  g: {{ input: {input}, module: ./f }}");
+        assert_eq!(told(&functions, descriptor(&["in"], &["out", "late"], false)), "", "{input}");
+    }
+}
+
+#[test]
+fn one_output_may_lead_to_two_inputs() {
+    let functions = "  g: { input: orders, module: ./f }\n  f: { inputs: { left: g, right: g.out }, module: ./f }\n  h: { input: f, module: ./f }";
+    assert_eq!(told(functions, descriptor(&["left", "right"], &["out"], false)), "");
+}
+
+#[test]
+fn only_keyed_functions_need_a_key_group_for_each_subtask() {
+    let keyed = || descriptor(&["in"], &["out"], true);
+    let own = "  f: { input: orders, module: ./f, key: /a, parallelism: 129 }";
+    let found = told(own, keyed());
+    assert!(
+        found.starts_with("E0108 jobs/a.yaml:6:58: `functions.f.parallelism`: function `f` keeps state"),
+        "{found}"
+    );
+    assert!(found.contains("at most `key_groups` (128)") && found.contains("found 129"), "{found}");
+    assert_eq!(told(&own.replace(", key: /a", ""), descriptor(&["in"], &["out"], false)), "");
+    assert_eq!(told(&own.replace("129", "128"), keyed()), "");
+    let assigning = Descriptor { assigns: true, ..keyed() };
+    assert!(told(&own.replace(", key: /a", ""), assigning).contains("E0108"));
+
+    let of_the_job = job("  f: { input: orders, module: ./f, key: /a }", "parallelism: 200");
+    let spec = parse(&of_the_job).expect("the file is right");
+    let descriptors = BTreeMap::from([(OperatorUid::new("f").expect("a name"), keyed())]);
+    let found = spec.check_outputs(&descriptors).expect_err("too many subtasks").to_string();
+    assert!(found.contains("`parallelism`: function `f` keeps state by key") && found.contains("found 200"), "{found}");
+}
+
+#[test]
 fn a_key_is_given_where_it_is_needed_and_only_there() {
     let (with, without) = ("  f: { input: orders, module: ./f, key: /a }", "  f: { input: orders, module: ./f }");
     let assigning = Descriptor { assigns: true, ..descriptor(&["in"], &["out"], true) };

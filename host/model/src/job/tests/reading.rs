@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::super::*;
 use super::{FULL, job, parse};
-use crate::{OperatorUid, Parallelism};
+use crate::{BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, OperatorUid, Parallelism};
 
 #[test]
 fn every_key_is_read() {
@@ -14,7 +14,7 @@ fn every_key_is_read() {
 fn what_is_not_said_has_its_documented_default() {
     let spec = parse(&job("  f: { input: orders, module: ./f }", "")).expect("the file is right");
     assert_eq!((spec.parallelism, spec.key_groups), (Parallelism(1), DEFAULT_KEY_GROUPS));
-    assert_eq!((spec.batch, spec.queue_bytes), (DEFAULT_BATCH, DEFAULT_QUEUE_BYTES));
+    assert_eq!((spec.batch, spec.queue_bytes), (BatchLimits::default(), DEFAULT_QUEUE_BYTES));
     assert_eq!(spec.functions[0].limits, DEFAULT_LIMITS);
     assert_eq!(spec.functions[0].config, "{}");
     assert_eq!(spec.functions[0].on_error, OnError::Fail);
@@ -93,6 +93,20 @@ fn a_secret_reference_is_a_text_like_any_other() {
     let function = "  f: { input: orders, module: ./f, config: { token: '${env:TOKEN}' } }";
     let spec = parse(&job(function, "")).expect("the file is right");
     assert_eq!(spec.functions[0].config, r#"{"token":"${env:TOKEN}"}"#);
+}
+
+#[test]
+fn a_csv_sink_needs_no_columns_and_writes_no_header_line() {
+    let sink = |format: &str| {
+        let text = format!(
+            "name: a\nsources: {{ o: {{ file: {{ path: a }} }} }}\nsinks: {{ s: {{ input: o, stdout: , format: {format} }} }}"
+        );
+        parse(&text).unwrap_or_else(|errors| panic!("{errors}")).sinks.remove(0).format
+    };
+    let plain = CsvSpec { delimiter: b',', columns: Vec::new(), header: false };
+    assert_eq!(sink("csv"), FormatSpec::Csv(plain.clone()));
+    assert_eq!(sink("{ csv: {} }"), FormatSpec::Csv(plain.clone()));
+    assert_eq!(sink("{ csv: { header: false } }"), FormatSpec::Csv(plain));
 }
 
 #[test]

@@ -119,12 +119,11 @@ fn limits_and_ranges_are_kept() {
         ("", "parallelism: 257"),
         ("", "key_groups: 0"),
         ("", "key_groups: 32769"),
-        ("", "parallelism: 200"),
         ("", "batch: { max_rows: 0 }"),
         ("", "batch: { max_bytes: 1TiB }"),
         ("", "batch: { max_age: 1h }"),
         ("", "queue_bytes: 1"),
-        ("  f: { input: orders, module: ./f, parallelism: 129 }", ""),
+        ("  f: { input: orders, module: ./f, parallelism: 257 }", ""),
         ("  f: { input: orders, module: ./f, limits: { memory: 1 } }", ""),
         ("  f: { input: orders, module: ./f, limits: { fuel_per_record: 1 } }", ""),
         ("  f: { input: orders, module: ./f, limits: { time_per_batch: 1ns } }", ""),
@@ -170,6 +169,7 @@ fn what_is_not_built_yet_is_refused_and_never_ignored() {
         source("postgres: {}"),
         source("http: {}"),
         source("file: { path: a }, watermark: { idle_after: 1s }"),
+        "name: a\nsources: { o: { file: { path: a } } }\nsinks: { s: { input: o, stdout: , format: { csv: { header: true } } } }".to_owned(),
     ] {
         assert_eq!(codes(&text), ["E0106"], "{text}");
         assert!(refusal(&text).contains("not available yet"), "{}", refusal(&text));
@@ -209,13 +209,30 @@ fn paths_of_fields_are_json_pointers() {
         ("$.a.b", "$key"),
         (".a.b", "`/a/b`"),
         ("/", "not a JSON pointer"),
-        ("/a~2", "not a JSON pointer"),
+        ("/a~2", "with every `~` written as `~0`"),
+        (&format!("/{}", "a".repeat(1024)), "of at most 1024 bytes: it has 1025"),
+        (&"/a".repeat(128), "of at most 127 steps: it has 128"),
     ] {
         let told = refusal(&job(&format!("  f: {{ input: orders, module: ./f, key: {key} }}"), ""));
         assert!(told.contains("E0113") && told.contains(help), "{key}: {told}");
     }
     let raw = "name: a\nsources: { o: { file: { path: a }, format: raw, event_time: { field: /t, unit: s } } }\nfunctions: { f: { input: o, key: /k, module: ./f } }\nsinks: { s: { input: f, stdout: } }";
     assert_eq!(codes(raw), ["E0113", "E0113"]);
+}
+
+#[test]
+fn a_csv_delimiter_is_no_part_of_a_cell() {
+    let source = |delimiter: &str| {
+        format!(
+            "name: a\nsources: {{ o: {{ file: {{ path: a }}, format: {{ csv: {{ delimiter: {delimiter:?} }} }} }} }}\nsinks: {{ s: {{ input: o, stdout: }} }}"
+        )
+    };
+    for delimiter in [",", ";", "|", "\t", " ", ":", "_"] {
+        assert_eq!(codes(&source(delimiter)), Vec::<&str>::new(), "{delimiter:?}");
+    }
+    for delimiter in ["a", "Z", "0", "+", "-", ".", "\"", "\n", "\r", "\0", "é", ",,", ""] {
+        assert_eq!(codes(&source(delimiter)), ["E0107"], "{delimiter:?}");
+    }
 }
 
 #[test]
@@ -261,7 +278,8 @@ fn a_config_that_json_cannot_say_is_refused() {
 #[test]
 fn what_is_written_has_one_writer() {
     let job = |one: &str, other: &str, dead: &str| {
-        let dead = if dead.is_empty() { String::new() } else { format!("dead_letters: {{ file: {{ path: {dead} }} }}\n") };
+        let dead =
+            if dead.is_empty() { String::new() } else { format!("dead_letters: {{ file: {{ path: {dead} }} }}\n") };
         format!(
             "name: a\nsources: {{ o: {{ file: {{ path: a }} }} }}\n{dead}sinks:\n  s: {{ input: o, file: {{ path: {one} }} }}\n  t: {{ input: o, file: {{ path: {other}, overwrite: true }}, format: raw }}\n"
         )
