@@ -6,8 +6,9 @@
 /// Largest component accepted, in bytes. The largest honest one seen is an 18 MB Python interpreter.
 pub const MODULE_BYTES: usize = 64 << 20;
 
-/// Most bytes a batch may stage, all writes and emits together. 256 times a full batch of 256 KiB, and
-/// little enough that every subtask of a host may hold as much at once.
+/// Most bytes a batch may stage, all writes and emits together, and what it sends on more than once.
+/// 256 times a full batch of 256 KiB, and little enough that every subtask of a host may hold as much at
+/// once.
 pub const STAGED_BYTES: usize = 64 << 20;
 
 /// Most bytes one call may pass to the host, before anything of it is copied: what a batch may stage,

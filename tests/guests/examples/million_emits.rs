@@ -1,5 +1,6 @@
 //! Emits a million times for a record that says `many`, in calls of one row, and a hundred million rows
-//! for one that says `wide`, in calls of a million.
+//! for one that says `wide`, in calls of a million. A record that says `again` goes on a million times
+//! in one call, and one that says `made` makes a million empty ones.
 
 use testkit::*;
 
@@ -17,6 +18,14 @@ impl Behaviour for MillionEmits {
             for _ in 0..100 {
                 emit::forward(0, &rows);
             }
+        }
+        if let Some(row) = asks_for(&batch, "again") {
+            emit::forward(0, &vec![row; 1_000_000]);
+            return Ok(());
+        }
+        if let Some(row) = asks_for(&batch, "made") {
+            emit::push(0, &records(vec![row; 1_000_000], (0..1_000_000).map(|_| "")));
+            return Ok(());
         }
         emit::forward(0, &rows(&batch));
         Ok(())

@@ -14,7 +14,8 @@ use model::{Column, Descriptor, EventTime, ModuleDigest, OptionalColumn, StateId
 use crate::bindings::tidegate::flow::types as wit;
 use crate::check::{self, Violation};
 use crate::function::live::Live;
-use crate::host::{Loan, Phase};
+use crate::host::repeats::repeated_bytes;
+use crate::host::{Loan, Phase, at_most};
 use crate::module::{Module, live_error};
 use crate::{Error, Limits, caps, convert, failure};
 
@@ -181,6 +182,7 @@ impl GuestFunction {
             keys: Arc::clone(&turn.batch.keys),
             rows: u32::try_from(turn.batch.records.len()).expect("a batch has fewer than 2^32 rows"),
             staged,
+            ..Loan::default()
         }
     }
 }
@@ -198,6 +200,12 @@ impl UserFunction for GuestFunction {
         turn.staged = loan.staged;
         self.fuel_used += live.take_fuel_used();
         let answer = result?;
+        if answer.is_ok() {
+            let repeated = repeated_bytes(&turn.staged.emits, &turn.batch.records);
+            let bytes = loan.staged_bytes.saturating_add(repeated);
+            at_most("bytes, rows sent on again among them", bytes, caps::STAGED_BYTES)
+                .map_err(broken_result(Phase::Process))?;
+        }
         self.keep(live);
         answer.map_err(|bad| {
             let row = Some(bad.row).filter(|&row| row < rows);

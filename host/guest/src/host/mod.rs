@@ -10,6 +10,7 @@
 //! 3. An import refuses by trapping with a [`Refusal`]; the guest never sees it.
 
 mod emit;
+pub(crate) mod repeats;
 mod state;
 mod telemetry;
 mod timers;
@@ -108,6 +109,8 @@ pub(crate) struct Loan {
     pub(crate) keys: Arc<SlotKeys>,
     pub(crate) rows: u32,
     pub(crate) staged: Staged,
+    /// What was staged, as far as it was counted when it came. Not lent: it comes back.
+    pub(crate) staged_bytes: usize,
 }
 
 impl Host {
@@ -149,6 +152,7 @@ impl Host {
             keys: std::mem::take(&mut self.keys),
             rows: std::mem::take(&mut self.rows),
             staged: std::mem::take(&mut self.staged),
+            staged_bytes: self.usage.staged_bytes,
         }
     }
 
@@ -181,7 +185,7 @@ impl Host {
     }
 }
 
-fn at_most(what: &'static str, found: usize, most: usize) -> Result<(), Violation> {
+pub(crate) fn at_most(what: &'static str, found: usize, most: usize) -> Result<(), Violation> {
     if found > most { Err(Violation::TooMany { what, found, most }) } else { Ok(()) }
 }
 
