@@ -59,7 +59,8 @@ pub struct Rejected {
 /// What a poll brought.
 #[derive(Debug)]
 pub enum Polled {
-    /// Records: values, origins, and what the source itself knows (record keys, timestamps, headers).
+    /// Records, at least one: values, origins, and what the source itself knows (record keys, timestamps,
+    /// headers).
     /// At most the rows and bytes asked for, except that a single record above the bytes comes alone.
     Batch(RecordBatch),
     /// Something that is not a record; it meets the `on_error` of the source. Reading goes on after it.
@@ -78,7 +79,7 @@ pub enum Polled {
 ///    delivered: a reader opened there delivers exactly the rest.
 /// 3. Nothing is skipped silently: what cannot be a record is an error, or a counted and named loss.
 pub trait SourceReader: Send {
-    /// The next records, at most `max_rows` and about `max_bytes`. Does not wait for records that are
+    /// The next records, at most `max_rows` and `max_bytes` of values, see [`Polled::Batch`]. Does not wait for records that are
     /// not there yet; may block for as long as one read of the medium takes.
     ///
     /// # Errors

@@ -89,6 +89,17 @@ impl EventTime {
     pub const UNKNOWN: Self = Self(i64::MIN);
 }
 
+impl KeyGroup {
+    /// The key group of a key hash, of `groups` in all: a contiguous range of hashes, decided by the top
+    /// bits. What is written to disk depends on it.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the product shifted by 64 is below `groups`")]
+    pub fn of_hash(hash: u64, groups: u16) -> Self {
+        Self(((u128::from(hash) * u128::from(groups)) >> 64) as u16)
+    }
+}
+
 /// A contiguous range of key groups: what one subtask owns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyGroupRange {

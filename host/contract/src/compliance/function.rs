@@ -1,10 +1,19 @@
 //! What every [`UserFunction`] promises, checked on one whose behaviour is known: the function that
 //! [`crate::doubles::probe`] is, written for whatever runs it.
 
-use model::{EventTime, JobName, OperatorUid, Origins, OutputId, Parallelism, Position, RecordBatch, SourceId};
+use std::sync::Arc;
+
+use model::{
+    EventTime, HostTime, JobName, OperatorUid, OptionalColumn, Origins, OutputId, Parallelism, Position, RecordBatch,
+    SourceId,
+};
 use model::{SplitIndex, SubtaskIndex, Values};
 
-use crate::{Emit, Failure, FailureKind, FunctionFactory, LogLevel, ProcessError, Task, Turn, UserFunction};
+use crate::compliance::state;
+use crate::doubles::MapBackend;
+use crate::{
+    Emit, Failure, FailureKind, FunctionFactory, LogLevel, ProcessError, StateBackend, Task, Turn, UserFunction,
+};
 
 /// Runs every promise on a factory of probes.
 ///
@@ -12,6 +21,7 @@ use crate::{Emit, Failure, FailureKind, FunctionFactory, LogLevel, ProcessError,
 /// When one is broken.
 pub fn check(factory: &dyn FunctionFactory) {
     what_is_staged_is_what_was_asked_for(&mut *instance(factory));
+    the_state_is_given_back(&mut *instance(factory));
     a_failed_turn_leaves_the_batch_as_it_was(&mut *instance(factory));
     the_result_depends_on_the_turn_alone(&mut *instance(factory));
     an_instance_is_fresh_until_it_is_used(&mut *instance(factory));
@@ -40,6 +50,28 @@ fn a_failed_turn_leaves_the_batch_as_it_was(function: &mut dyn UserFunction) {
         let left: Vec<_> = turn.batch.records.values.iter().map(Option::unwrap_or_default).collect();
         assert_eq!(left, values.map(str::as_bytes), "the batch after a {kind}");
         assert!(turn.batch.records.is_consistent());
+    }
+}
+
+/// The probe asks for no state: one is lent to see that it comes back as it was, whatever happens.
+fn the_state_is_given_back(function: &mut dyn UserFunction) {
+    let keys = state::slots(&["a"]);
+    let mut table = MapBackend.open(state::scope()).expect("a table opens");
+    table.apply(&keys, &[state::values(state::VALUE, &[(0, Some(b"kept"))])], HostTime(1)).expect("it fits");
+    let mut lent = Some(table);
+    for word in ["a", "reject", "trap", "a"] {
+        let mut turn = turn_of(&["a", word, "b"]);
+        turn.batch.keys = Arc::clone(&keys);
+        turn.state = lent.take();
+        let failed = function.process(&mut turn).is_err();
+        assert_eq!(failed, word != "a", "what came of `{word}`");
+        let table = turn.state.as_mut().unwrap_or_else(|| panic!("the state is gone after `{word}`"));
+        let mut found = OptionalColumn::default();
+        table.load(state::VALUE, &keys, &mut found).expect("the state is a value");
+        assert_eq!(found.get(0), Some(&b"kept"[..]), "what the state holds after `{word}`");
+        assert_eq!(table.stats().live_entries, 1, "entries after `{word}`");
+        assert_eq!(turn.batch.keys, keys, "the keys after `{word}`");
+        lent = turn.state.take();
     }
 }
 

@@ -23,7 +23,7 @@ pub fn check(make: &dyn Fn() -> Box<dyn Source>) {
     let whole = read(&mut *open(&*make(), &BTreeMap::new()), 4096, 1 << 18, |_| ());
     splits_are_stable(make);
     positions_rise(&whole);
-    for (max_rows, max_bytes) in [(1, 1), (3, 64), (7, 1 << 18)] {
+    for (max_rows, max_bytes) in [(1, 0), (1, 1), (3, 64), (4096, 64), (4096, 1000), (7, 1 << 18)] {
         let again = read(&mut *open(&*make(), &BTreeMap::new()), max_rows, max_bytes, |_| ());
         assert!(again == whole, "batches of {max_rows} rows and {max_bytes} bytes bring other records");
     }
@@ -111,6 +111,7 @@ fn read(
             Polled::Batch(batch) => {
                 idle = 0;
                 assert!(batch.is_consistent(), "a column has another length than the values");
+                assert!(!batch.is_empty(), "a batch has rows: nothing new is `Idle`");
                 assert!(batch.len() <= max_rows, "{} rows, at most {max_rows} asked for", batch.len());
                 let bytes = batch.values.total_bytes();
                 assert!(bytes <= max_bytes || batch.len() == 1, "{bytes} bytes in {} rows", batch.len());

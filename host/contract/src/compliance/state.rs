@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use model::{Column, HostTime, KeyGroup, KeyGroupRange, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor};
+use model::{
+    Blame, Column, HostTime, KeyGroup, KeyGroupRange, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor,
+};
 use model::{StateId, StateKind};
 
 use crate::{KeyedState, SlotKeys, StateBackend, StateScope, StateWrites};
@@ -40,6 +42,8 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("loads append to what is there", loads_append),
     ("writes take effect whole or not at all", writes_are_atomic),
     ("what does not fit the scope is refused", what_does_not_fit_is_refused),
+    ("keys of groups that the subtask does not own are refused", foreign_keys_are_refused),
+    ("keys without a hash of their own are refused", every_key_has_one_hash),
     ("figures follow what is live", figures_follow_what_is_live),
     ("maintenance changes nothing that reads see", maintenance_is_invisible),
 ];
@@ -383,6 +387,51 @@ fn what_does_not_fit_is_refused(backend: &dyn StateBackend) {
     assert!(table.0.scan(VALUE, &slots, SlotIndex(0), None, 1).is_err(), "a value is not scanned");
     assert!(table.0.scan(MAP, &slots, SlotIndex(1), None, 1).is_err(), "no slot 1");
     assert!(out.is_empty(), "what is refused appends nothing");
+}
+
+/// Asserts that every call that names slot `bad` is refused, and changes nothing of slot 0.
+fn slot_is_refused(table: &mut Table, slots: &Arc<SlotKeys>, bad: u32, why: &str) {
+    let mut out = OptionalColumn::default();
+    let (slot, entry_keys) = (SlotIndex(bad), ["x"].iter().collect());
+    let refused = [
+        table.0.load(VALUE, slots, &mut out),
+        table.0.load_entries(MAP, slots, &[slot], &entry_keys, &mut out),
+        table.0.scan(MAP, slots, slot, None, 1).map(drop),
+        table.0.apply(slots, &[values(VALUE, &[(0, Some(b"after")), (bad, Some(b"after"))])], HostTime(2)),
+        table.0.apply(slots, &[entries(MAP, &[(0, b"x", Some(b"after")), (bad, b"x", None)])], HostTime(2)),
+    ];
+    for (call, outcome) in ["load", "load_entries", "scan", "apply to values", "apply to entries"].iter().zip(refused) {
+        let error = outcome.err().unwrap_or_else(|| panic!("{call} takes {why}"));
+        assert_eq!(error.blame(), Blame::Host, "{call} of {why}");
+    }
+    assert!(out.is_empty(), "what is refused appends nothing");
+    let stats = table.0.stats();
+    assert_eq!((stats.live_entries, stats.live_bytes), (1, 4 + 6), "nothing of {why} is applied");
+}
+
+fn foreign_keys_are_refused(backend: &dyn StateBackend) {
+    // The first and the last group are those of the least and the greatest hash.
+    let key_groups = KeyGroupRange { first: KeyGroup(1), end: KeyGroup(7) };
+    let mut table = Table(backend.open(StateScope { key_groups, ..scope() }).expect("a table opens"));
+    let of_hashes =
+        |hashes: [u64; 2]| Arc::new(SlotKeys { keys: ["mine", "theirs"].iter().collect(), hashes: hashes.to_vec() });
+    table.apply(&of_hashes([1 << 63, 1 << 62]), &[values(VALUE, &[(0, Some(b"before"))])]);
+    for foreign in [0, u64::MAX] {
+        slot_is_refused(&mut table, &of_hashes([1 << 63, foreign]), 1, &format!("a key of hash {foreign:#x}"));
+    }
+    assert_eq!(table.load(VALUE, &of_hashes([1 << 63, 1 << 62])), [Some(b"before".to_vec()), None]);
+}
+
+fn every_key_has_one_hash(backend: &dyn StateBackend) {
+    let mut table = Table::new(backend);
+    let good = slots(&["mine", "other"]);
+    table.apply(&good, &[values(VALUE, &[(0, Some(b"before"))])]);
+    for count in [0, 1, 3] {
+        let hashes = good.hashes.iter().copied().chain([7]).take(count).collect();
+        let bad = Arc::new(SlotKeys { keys: good.keys.clone(), hashes });
+        slot_is_refused(&mut table, &bad, 1, &format!("{count} hashes of 2 keys"));
+    }
+    assert_eq!(table.load(VALUE, &good), [Some(b"before".to_vec()), None]);
 }
 
 fn figures_follow_what_is_live(backend: &dyn StateBackend) {

@@ -163,8 +163,13 @@ impl MemoryReader {
     fn read(&mut self, at: usize, max_rows: usize, max_bytes: usize) -> Result<Option<Polled>, Error> {
         let Some(cursor) = self.cursors.get_mut(at) else { return Ok(None) };
         let mut builder = Builder::default();
-        while builder.rows() < max_rows && builder.bytes < max_bytes {
+        while builder.rows() < max_rows.max(1) {
             match (cursor.items)(cursor.next) {
+                Some(MemoryItem::Record(record))
+                    if builder.rows() > 0 && builder.bytes + record.value.as_ref().map_or(0, Vec::len) > max_bytes =>
+                {
+                    break;
+                }
                 Some(MemoryItem::Record(record)) => {
                     builder.push(&record, self.id, cursor.split, Position(cursor.next));
                     cursor.next += 1;

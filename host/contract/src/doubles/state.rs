@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use model::{Blame, Column, HostTime, OptionalColumn, Retry, SlotIndex, StateId, StateKind};
+use model::{Blame, Column, HostTime, KeyGroup, OptionalColumn, Retry, SlotIndex, StateId, StateKind};
 
 use crate::{Error, KeyedState, SlotKeys, StateBackend, StateScope, StateStats, StateWrites};
 
@@ -21,7 +21,7 @@ impl StateBackend for MapBackend {
     }
 }
 
-/// The keyed state of one subtask as a sorted map. Does not look at hashes.
+/// The keyed state of one subtask as a sorted map. Hashes tell it only whose a key is.
 #[derive(Clone, Debug)]
 pub struct MapState {
     scope: StateScope,
@@ -34,6 +34,10 @@ fn refuse(message: String) -> Error {
 
 fn check_length(what: &str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(refuse(format!("{found} {what}, {expected} expected"))) }
+}
+
+fn check_slots(slots: &SlotKeys) -> Result<(), Error> {
+    check_length("hashes of the slots", slots.hashes.len(), slots.keys.len())
 }
 
 /// The key of `slot`.
@@ -61,14 +65,26 @@ impl MapState {
         Err(refuse(format!("state {state} has the kind {:?}, the call is for another", declared.kind)))
     }
 
+    /// The key of `slot`, which the subtask owns.
+    fn owned<'s>(&self, slots: &'s SlotKeys, slot: SlotIndex) -> Result<&'s [u8], Error> {
+        let key = key(slots, slot)?;
+        let hash = slots.hashes.get(slot.0 as usize).copied().unwrap_or_default();
+        let group = KeyGroup::of_hash(hash, self.scope.key_group_count);
+        if self.scope.key_groups.contains(group) {
+            return Ok(key);
+        }
+        Err(refuse(format!("slot {slot} has key group {group}, which the subtask does not own")))
+    }
+
     /// Refuses writes that could not be applied whole.
     fn check(&self, slots: &SlotKeys, writes: &[StateWrites]) -> Result<(), Error> {
+        check_slots(slots)?;
         for write in writes {
             self.expect_kind(write.state, write.entry_keys.is_some())?;
             let expected = write.slots.len();
             check_length("values", write.values.len(), expected)?;
             check_length("entry keys", write.entry_keys.as_ref().map_or(expected, Column::len), expected)?;
-            write.slots.iter().try_for_each(|&slot| key(slots, slot).map(|_| ()))?;
+            write.slots.iter().try_for_each(|&slot| self.owned(slots, slot).map(|_| ()))?;
         }
         Ok(())
     }
@@ -77,6 +93,8 @@ impl MapState {
 impl KeyedState for MapState {
     fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error> {
         self.expect_kind(state, false)?;
+        check_slots(slots)?;
+        (0u32..).zip(&slots.hashes).try_for_each(|(slot, _)| self.owned(slots, SlotIndex(slot)).map(|_| ()))?;
         for key in slots.keys.iter() {
             out.push(self.entries.get(&(state, key.to_vec(), Vec::new())).map(Vec::as_slice));
         }
@@ -92,8 +110,9 @@ impl KeyedState for MapState {
         out: &mut OptionalColumn,
     ) -> Result<(), Error> {
         self.expect_kind(state, true)?;
+        check_slots(slots)?;
         check_length("entry keys", entry_keys.len(), which.len())?;
-        which.iter().try_for_each(|&slot| key(slots, slot).map(|_| ()))?;
+        which.iter().try_for_each(|&slot| self.owned(slots, slot).map(|_| ()))?;
         for (&slot, entry_key) in which.iter().zip(entry_keys.iter()) {
             let name = (state, key(slots, slot)?.to_vec(), entry_key.to_vec());
             out.push(self.entries.get(&name).map(Vec::as_slice));
@@ -110,7 +129,8 @@ impl KeyedState for MapState {
         limit: usize,
     ) -> Result<(Column, Column), Error> {
         self.expect_kind(state, true)?;
-        let key = key(slots, slot)?;
+        check_slots(slots)?;
+        let key = self.owned(slots, slot)?;
         let from = match after {
             None => Bound::Included((state, key.to_vec(), Vec::new())),
             Some(after) => Bound::Excluded((state, key.to_vec(), after.to_vec())),

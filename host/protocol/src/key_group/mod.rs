@@ -54,9 +54,8 @@ pub fn hash(key: &[u8]) -> u64 {
 /// The key group of a hash, of `groups` in all.
 #[must_use]
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the product shifted by 64 is below `groups`, which is 16 bits")]
 pub fn group_of(hash: u64, groups: u16) -> KeyGroup {
-    KeyGroup(((u128::from(hash) * u128::from(groups)) >> 64) as u16)
+    KeyGroup::of_hash(hash, groups)
 }
 
 /// How the key groups of a job are spread over the subtasks of one operator.
