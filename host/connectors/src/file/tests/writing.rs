@@ -176,7 +176,8 @@ fn a_file_is_free_again_when_its_writer_is_gone() {
 fn only_files_with_the_names_of_parts_are_replaced() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path();
-    let foreign = ["part-00000-5f3a.parquet", "part-00007.parquet", "part-7.jsonl", "part-00007.jsonl.bak", "part-000x7.csv"];
+    let foreign =
+        ["part-00000-5f3a.parquet", "part-00007.parquet", "part-7.jsonl", "part-00007.jsonl.bak", "part-000x7.csv"];
     let parts = ["part-00007.jsonl", "part-00000.csv.gz", "part-123456.txt"];
     let overwriting = || FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) };
     for name in foreign.iter().chain(&parts) {
