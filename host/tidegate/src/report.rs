@@ -40,6 +40,9 @@ pub(crate) struct Problem {
     /// Whose fault it is, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) blame: Option<String>,
+    /// What helps now, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retry: Option<String>,
     /// What led to it, outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) causes: Vec<String>,
@@ -153,6 +156,9 @@ impl CliError {
         if let Some(blame) = &problem.blame {
             let _infallible = write!(message, "\n  blame: {blame}");
         }
+        if let Some(retry) = &problem.retry {
+            let _infallible = write!(message, "\n  retry: {retry}");
+        }
         let mut diagnostic = MietteDiagnostic::new(message).with_severity(Severity::Error);
         if let Some(code) = &problem.code {
             diagnostic = diagnostic.with_code(code.clone());
@@ -194,6 +200,7 @@ impl From<contract::Error> for CliError {
             code: error.code().map(str::to_owned),
             message: without_code(&error.to_string(), error.code()),
             blame: Some(error.blame().to_string()),
+            retry: Some(error.retry().to_string()),
             causes: causes_of(&error),
             ..Problem::default()
         })

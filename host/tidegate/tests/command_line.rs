@@ -183,3 +183,36 @@ fn the_manual_and_completions_name_every_visible_command() {
         }
     }
 }
+
+#[test]
+fn parallelism_on_the_command_line_leaves_operators_alone_that_name_their_own() {
+    let folder = folder();
+    let job = COPY.replace("format: raw }\nsinks", "format: raw, parallelism: 1 }\nsinks");
+    let job = job.replace("path: out.txt }, format: raw", "path: out.txt }, format: raw, parallelism: 1");
+    write(folder.path(), "job.yaml", job);
+    write(folder.path(), "in.txt", "a\n");
+    let output = tidegate(folder.path(), &["run", "job.yaml", "--parallelism", "2", "--output", "json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (code, said) = refused(folder.path(), &["run", "job.yaml", "--parallelism", "0"]);
+    assert_eq!(code, 2, "{said}");
+}
+
+#[test]
+fn a_reader_of_standard_output_that_goes_away_fails_a_job_that_also_writes_files() {
+    let folder = folder();
+    let job = "name: two\nsources:\n  g: { generator: { shape: orders, records: 200000 }, format: json }\n\
+        sinks:\n  o: { input: g, stdout: {} }\n  f: { input: g, file: { path: out.jsonl } }\n";
+    write(folder.path(), "two.yaml", job);
+    write(folder.path(), "one.yaml", job.replace("  f: { input: g, file: { path: out.jsonl } }\n", ""));
+    for (file, expected) in [("two.yaml", 1), ("one.yaml", 0)] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
+            .args(["run", file, "--quiet"])
+            .current_dir(folder.path())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        drop(child.stdout.take());
+        assert_eq!(child.wait().expect("it ends").code(), Some(expected), "{file}");
+    }
+}

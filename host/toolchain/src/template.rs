@@ -150,8 +150,8 @@ fn check_name(name: &str) -> Result<(), Error> {
         Some(first) if !first.is_ascii_lowercase() => return bad("expected a lower-case letter first"),
         Some(_) => {}
     }
-    if !characters.all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-' || it == '_') {
-        return bad("expected only lower-case letters, digits, `-` and `_`");
+    if !characters.all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-') {
+        return bad("expected only lower-case letters, digits and `-`");
     }
     if name.len() > 64 {
         return bad("expected at most 64 characters");

@@ -39,10 +39,22 @@ impl JobSpec {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, JobFileErrors> {
+        Self::parse_with(text, file_name, None)
+    }
+
+    /// As [`JobSpec::parse`], with another `parallelism` of the job than the file says; operators that
+    /// name their own keep it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_with(text: &str, file_name: &str, parallelism: Option<Parallelism>) -> Result<Self, JobFileErrors> {
         let places = Places::new(file_name, text);
         let mut check = Check { problems: Problems::new(Arc::clone(places.text())), places };
         let root = tree::read(text, &mut check.problems);
-        let spec = root.and_then(|root| read_job(&mut check, &At { path: String::new(), node: &root, span: 0..0 }));
+        let spec = root.and_then(|root| {
+            let at = At { path: String::new(), node: &root, span: 0..0 };
+            read_job(&mut check, &at, parallelism)
+        });
         match spec {
             Some(spec) if check.problems.is_empty() => Ok(Self { places: check.places, ..spec }),
             _ => Err(check.problems.into_errors(file_name)),
@@ -50,11 +62,12 @@ impl JobSpec {
     }
 }
 
-fn read_job(check: &mut Check, root: &At<'_>) -> Option<JobSpec> {
+fn read_job(check: &mut Check, root: &At<'_>, instead: Option<Parallelism>) -> Option<JobSpec> {
     let mut keys = check.keys(root)?;
     let name = keys.require(check, "name", "a name for the job, such as `orders-dedup`");
     let name = name.and_then(|at| read_job_name(check, &at));
     let parallelism = read_parallelism(check, &mut keys, Parallelism(1));
+    let parallelism = instead.unwrap_or(parallelism);
     let key_groups = read_key_groups(check, &mut keys);
     keys.not_available(check, "checkpoint", None);
     let state = keys.take(check, "state").map_or(DEFAULT_STATE, |at| read_state(check, &at));

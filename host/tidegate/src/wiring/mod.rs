@@ -14,21 +14,12 @@ use std::sync::Arc;
 use contract::FunctionFactory;
 use format::{CsvFormat, Format};
 use model::job::{CsvSpec, FormatSpec, FunctionSpec, JobSpec, StateBackendKind};
-use model::{Descriptor, MAX_PARALLELISM, OperatorUid, Parallelism};
+use model::{Descriptor, OperatorUid};
 use runtime::{FunctionInput, FunctionNode, JobGraph, Settings};
 
 use crate::commands::run::job_file_error;
 use crate::report::CliError;
 use modules::Modules;
-
-/// What the command line says instead of the job file.
-#[derive(Debug, Default)]
-pub(crate) struct Overrides {
-    /// Of every operator.
-    pub(crate) parallelism: Option<u32>,
-    /// Refuse sources that never end.
-    pub(crate) until_end: bool,
-}
 
 /// A job ready to start.
 pub(crate) struct Wired {
@@ -36,15 +27,12 @@ pub(crate) struct Wired {
     pub(crate) graph: JobGraph,
     /// Whether one of its sinks writes records to standard output.
     pub(crate) writes_stdout: bool,
+    /// Whether nothing of it is written anywhere else.
+    pub(crate) writes_only_stdout: bool,
 }
 
 /// Opens modules, checks the whole job, and makes its graph. Nothing is read or written yet.
-pub(crate) fn wire(spec: &JobSpec, modules: &Modules, overrides: &Overrides) -> Result<Wired, CliError> {
-    let parallelism = |own: Parallelism| match overrides.parallelism {
-        Some(given) => Parallelism(given),
-        None => own,
-    };
-    check_overrides(spec, overrides)?;
+pub(crate) fn wire(spec: &JobSpec, modules: &Modules) -> Result<Wired, CliError> {
     let factories = open_modules(spec, modules)?;
     let descriptors: BTreeMap<OperatorUid, Descriptor> =
         factories.iter().map(|(uid, factory)| (uid.clone(), factory.descriptor().clone())).collect();
@@ -53,37 +41,31 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules, overrides: &Overrides) -> 
     let mut graph = JobGraph::new(spec.name.clone());
     graph.settings = settings(spec);
     for source in &spec.sources {
-        graph.sources.push(sources::node(spec, source, parallelism(source.parallelism))?);
+        graph.sources.push(sources::node(spec, source)?);
     }
     for function in &spec.functions {
         let Some(factory) = factories.get(&function.uid) else { continue };
-        graph.functions.push(function_node(spec, function, factory, parallelism(function.parallelism))?);
+        graph.functions.push(function_node(spec, function, factory)?);
     }
     for sink in &spec.sinks {
-        graph.sinks.push(sinks::node(spec, sink, parallelism(sink.parallelism))?);
+        graph.sinks.push(sinks::node(spec, sink));
     }
     graph.dead_letters = spec.dead_letters.as_ref().map(|connector| sinks::dead_letters(spec, connector));
     paths::check(spec, &graph.sources)?;
-    graph.check().map_err(|error| CliError::failed(error.to_string()))?;
+    graph.check().map_err(contract::Error::from)?;
     for function in &graph.functions {
         modules.check_config(&graph, function)?;
     }
-    Ok(Wired { graph, writes_stdout: sinks::writes_stdout(spec) })
+    Ok(Wired { graph, writes_stdout: sinks::writes_stdout(spec), writes_only_stdout: sinks::writes_only_stdout(spec) })
 }
 
-fn check_overrides(spec: &JobSpec, overrides: &Overrides) -> Result<(), CliError> {
-    if let Some(given) = overrides.parallelism
-        && !(1..=MAX_PARALLELISM).contains(&given)
-    {
-        return Err(CliError::usage(format!("--parallelism {given}: expected 1 to {MAX_PARALLELISM}")));
+/// Refuses a job one of whose sources never ends.
+pub(crate) fn check_ends(spec: &JobSpec) -> Result<(), CliError> {
+    match spec.sources.iter().find(|source| sources::is_endless(source)) {
+        None => Ok(()),
+        Some(endless) => Err(CliError::usage(format!("--until-end: source `{}` never ends", endless.uid))
+            .with_help("give the generator a number of `records`")),
     }
-    if overrides.until_end
-        && let Some(endless) = spec.sources.iter().find(|source| sources::is_endless(source))
-    {
-        return Err(CliError::usage(format!("--until-end: source `{}` never ends", endless.uid))
-            .with_help("give the generator a number of `records`"));
-    }
-    Ok(())
 }
 
 fn open_modules(
@@ -107,7 +89,6 @@ fn function_node(
     spec: &JobSpec,
     function: &FunctionSpec,
     factory: &Arc<dyn FunctionFactory>,
-    parallelism: Parallelism,
 ) -> Result<FunctionNode, CliError> {
     let descriptor = factory.descriptor();
     let mut inputs = Vec::new();
@@ -129,7 +110,7 @@ fn function_node(
         factory: Arc::clone(factory),
         config: function.config.clone(),
         on_error: function.on_error,
-        parallelism,
+        parallelism: function.parallelism,
         state: keeps_state.then(|| backend(spec.state.backend)),
     })
 }

@@ -6,22 +6,20 @@ use connectors::blackhole::BlackholeSink;
 use connectors::file::{FileSink, FileSinkOptions};
 use connectors::stdout::StdoutSink;
 use contract::Sink;
-use model::Parallelism;
 use model::job::{FormatSpec, JobSpec, SinkConnector, SinkSpec};
 use runtime::SinkNode;
 
 use super::format;
-use crate::report::CliError;
 
 /// The node of a sink.
-pub(super) fn node(spec: &JobSpec, sink: &SinkSpec, parallelism: Parallelism) -> Result<SinkNode, CliError> {
-    Ok(SinkNode {
+pub(super) fn node(spec: &JobSpec, sink: &SinkSpec) -> SinkNode {
+    SinkNode {
         uid: sink.uid.clone(),
         inputs: sink.from.clone(),
         sink: connector(spec, &sink.connector, &sink.format),
         format: format(&sink.format, &[]),
-        parallelism,
-    })
+        parallelism: sink.parallelism,
+    }
 }
 
 /// The dead letters are JSON documents, wherever they go.
@@ -42,6 +40,14 @@ fn connector(spec: &JobSpec, wanted: &SinkConnector, format: &FormatSpec) -> Arc
 
 /// Whether records of the job go to standard output.
 pub(super) fn writes_stdout(spec: &JobSpec) -> bool {
-    let sinks = spec.sinks.iter().map(|sink| &sink.connector);
-    sinks.chain(&spec.dead_letters).any(|connector| *connector == SinkConnector::Stdout)
+    targets(spec).any(|connector| *connector == SinkConnector::Stdout)
+}
+
+/// Whether records of the job go nowhere else, as far as anybody could look for them.
+pub(super) fn writes_only_stdout(spec: &JobSpec) -> bool {
+    targets(spec).all(|connector| matches!(connector, SinkConnector::Stdout | SinkConnector::Blackhole))
+}
+
+fn targets(spec: &JobSpec) -> impl Iterator<Item = &SinkConnector> {
+    spec.sinks.iter().map(|sink| &sink.connector).chain(&spec.dead_letters)
 }

@@ -17,7 +17,8 @@ use crate::args::TestFormat;
 use crate::report::CliError;
 
 /// The node of a source.
-pub(super) fn node(spec: &JobSpec, source: &SourceSpec, parallelism: Parallelism) -> Result<SourceNode, CliError> {
+pub(super) fn node(spec: &JobSpec, source: &SourceSpec) -> Result<SourceNode, CliError> {
+    let parallelism = source.parallelism;
     let (connector, columns): (Arc<dyn Source>, Vec<String>) = match &source.connector {
         SourceConnector::File(file) => {
             let options = FileSourceOptions::from_spec(file, &source.format, spec.resolve(&file.path));

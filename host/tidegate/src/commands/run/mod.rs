@@ -12,6 +12,7 @@ use std::sync::Arc;
 use connectors::stdout::READER_GONE;
 use cpu_time::ProcessTime;
 use model::job::JobSpec;
+use model::{MAX_PARALLELISM, Parallelism};
 use runtime::{JobHandle, Outcome, SystemClock};
 
 use crate::args::{OutputFormat, Run};
@@ -26,7 +27,10 @@ const CANCELLED: u8 = 130;
 
 /// Runs the job.
 pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError> {
-    let spec = read_spec(&args.job)?;
+    let spec = read_spec(&args.job, args.parallelism.map(Parallelism))?;
+    if args.until_end {
+        wiring::check_ends(&spec)?;
+    }
     let quiet = args.quiet || output == OutputFormat::Json;
     let wired = wire(&spec, args, quiet)?;
     if !quiet {
@@ -42,8 +46,10 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
     progress::follow(&job, quiet);
     let summary = match job.wait() {
         Ok(summary) => summary,
-        // `tidegate run … | head`: whoever read our records has enough of them.
-        Err(failure) if failure.code.as_deref() == Some(READER_GONE) => return Ok(ExitCode::SUCCESS),
+        // `tidegate run … | head`: whoever read our records has enough of them, and there are no others.
+        Err(failure) if wired.writes_only_stdout && failure.code.as_deref() == Some(READER_GONE) => {
+            return Ok(ExitCode::SUCCESS);
+        }
         Err(failure) => return Err(CliError::of(failure_problem(&failure))),
     };
 
@@ -59,13 +65,18 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
 }
 
 /// Reads and checks a job file.
-pub(crate) fn read_spec(path: &Path) -> Result<JobSpec, CliError> {
+fn read_spec(path: &Path, parallelism: Option<Parallelism>) -> Result<JobSpec, CliError> {
+    if let Some(given) = parallelism
+        && !(1..=MAX_PARALLELISM).contains(&given.0)
+    {
+        return Err(CliError::usage(format!("--parallelism {given}: expected 1 to {MAX_PARALLELISM}")));
+    }
     let bytes = read_bounded(path, "job file", model::job::MAX_FILE_BYTES as u64)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         CliError::failed(format!("read job file `{}`: {}", path.display(), error.utf8_error()))
             .with_help("a job file is YAML or JSON in UTF-8")
     })?;
-    JobSpec::parse(&text, &path.display().to_string()).map_err(job_file_error)
+    JobSpec::parse_with(&text, &path.display().to_string(), parallelism).map_err(job_file_error)
 }
 
 /// Everything that is wrong with a job file, pointing into it.
@@ -94,7 +105,7 @@ fn wire(spec: &JobSpec, args: &Run, quiet: bool) -> Result<Wired, CliError> {
         fuel: !args.no_fuel,
         quiet: quiet || !std::io::stderr().is_terminal(),
     })?;
-    wiring::wire(spec, &modules, &wiring::Overrides { parallelism: args.parallelism, until_end: args.until_end })
+    wiring::wire(spec, &modules)
 }
 
 /// What a function declares and this version does not do yet.
@@ -166,6 +177,7 @@ pub(crate) fn failure_problem(failure: &runtime::JobFailure) -> Problem {
         code: failure.code.clone(),
         message: format!("{place}: {}{record}", failure.message),
         blame: Some(failure.blame.to_string()),
+        retry: Some(failure.retry.to_string()),
         causes: failure.causes.clone(),
         ..Problem::default()
     }

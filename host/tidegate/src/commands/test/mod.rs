@@ -50,11 +50,17 @@ pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliErro
     }
     let expectations = read_expectations(args, &names)?;
     let mut checked = 0;
+    let mut first: Option<BTreeMap<String, Records>> = None;
     for rows in BATCH_ROWS {
         let results = run_once(args, &factory, rows)?;
         for expectation in &expectations {
             let found = results.get(&expectation.output).map(Vec::as_slice).unwrap_or_default();
             checked += compare_output(expectation, found, rows)?;
+        }
+        match &first {
+            // Outputs that nothing is expected of must still not depend on the batch size.
+            Some(first) => compare_runs(first, &results, rows)?,
+            None => first = Some(results),
         }
     }
     match output {
@@ -86,11 +92,10 @@ fn read_expectations(args: &Test, outputs: &[String]) -> Result<Vec<Expectation>
 }
 
 fn compare_output(expectation: &Expectation, found: &[Option<Vec<u8>>], rows: usize) -> Result<usize, CliError> {
-    let expected = expectation.bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let expected: Vec<&[u8]> = expected.filter(|line| !line.is_empty()).collect();
-    // A tombstone has no bytes to write on a line; it compares as the text a person would expect.
-    let found = found.iter().map(|record| record.as_deref().unwrap_or(b"(tombstone)"));
-    match first_difference(expected.iter().copied(), found) {
+    let text = expectation.bytes.strip_suffix(b"\n").unwrap_or(&expectation.bytes);
+    let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let expected: Vec<&[u8]> = if expectation.bytes.is_empty() { Vec::new() } else { lines.collect() };
+    match first_difference(expected.iter().copied(), found.iter().map(shown)) {
         None => Ok(expected.len()),
         Some(difference) => Err(CliError::failed(format!(
             "output `{}` differs at record {} of `{}`, in batches of {rows}\n  {}",
@@ -100,6 +105,32 @@ fn compare_output(expectation: &Expectation, found: &[Option<Vec<u8>>], rows: us
             difference.describe()
         ))),
     }
+}
+
+/// A record as one line; a tombstone has no bytes and is the word a person would write for it.
+fn shown(record: &Option<Vec<u8>>) -> &[u8] {
+    record.as_deref().unwrap_or(b"(tombstone)")
+}
+
+/// Refuses a function whose output depends on how its records were batched.
+fn compare_runs(
+    first: &BTreeMap<String, Records>,
+    later: &BTreeMap<String, Records>,
+    rows: usize,
+) -> Result<(), CliError> {
+    for (output, records) in first {
+        let found = later.get(output).map(Vec::as_slice).unwrap_or_default();
+        if let Some(difference) = first_difference(records.iter().map(shown), found.iter().map(shown)) {
+            return Err(CliError::failed(format!(
+                "output `{output}` differs at record {} between batches of {} and of {rows}\n  {}",
+                difference.record,
+                BATCH_ROWS[0],
+                difference.describe()
+            ))
+            .with_help("a function must not keep anything between records but its declared state"));
+        }
+    }
+    Ok(())
 }
 
 /// Runs the function over the whole input and returns what came out of each output.
