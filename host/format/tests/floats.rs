@@ -1,5 +1,7 @@
 //! Floats come out as the nearest float to what is written, so that what is encoded is read back the same.
 
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
 use format::{Cut, CutKind, Decoder, Encoder, Format};
 use model::{Cells, Column, FieldColumn, FieldKind, FieldSpec, Values};
 use proptest::prelude::*;
