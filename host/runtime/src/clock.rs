@@ -36,3 +36,6 @@ impl Clock for SystemClock {
         self.started.elapsed()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,13 +6,17 @@ use model::{Column, FieldColumn, Headers, OptionalColumn, Origins, RecordBatch, 
 /// waits anywhere: a queue that counts the bytes of records must not hold many times as much.
 const SPARSE_SHARE: usize = 16;
 
+/// Most bytes reserved on the word of pieces: a row may stand in them many times and not in the order.
+/// More than a batch holds; what is truly copied grows beyond it.
+const MOST_RESERVED_BYTES: usize = 64 << 20;
+
 /// The rows `order` of `pieces` (piece, row), in that order, values copied into one arena. Fields and
 /// routing are kept where every piece has them.
 #[expect(clippy::indexing_slicing, reason = "the order is made by the caller from the pieces")]
 pub(crate) fn gather(pieces: &[RecordBatch], order: &[(u32, u32)]) -> RecordBatch {
     let rows = || order.iter().map(|&(piece, row)| (&pieces[piece as usize], row as usize));
-    let total = pieces.iter().map(|piece| piece.values.total_bytes()).sum();
-    let mut values = OptionalColumn::with_capacity(order.len(), total);
+    let total: usize = pieces.iter().map(|piece| piece.values.total_bytes()).sum();
+    let mut values = OptionalColumn::with_capacity(order.len(), total.min(MOST_RESERVED_BYTES));
     let mut origins = Origins::default();
     let mut timestamps = Vec::with_capacity(order.len());
     for (piece, row) in rows() {

@@ -125,3 +125,13 @@ fn a_sparse_batch_lets_its_arena_go_and_a_dense_one_keeps_it() {
     assert_eq!((sparse.values.arena().len(), sparse.values.total_bytes()), (1_000, 1_000));
     assert!(Arc::ptr_eq(compact(of_rows(500)).values.arena(), &arena));
 }
+
+#[test]
+fn a_row_repeated_in_a_piece_reserves_no_memory_for_what_is_not_copied() {
+    let large: Column = ["x".repeat(64 << 20)].iter().collect();
+    let row = RecordBatch { values: Values::from(large), ..batch(0, 1) };
+    // 128 TiB, were each a copy: no system gives that much, even on the word alone.
+    let values = row.values.select(&vec![0; 1 << 21]);
+    let gathered = gather(&[RecordBatch { values, ..row }], &[(0, 0)]);
+    assert_eq!(gathered.values.get(0).map(<[u8]>::len), Some(64 << 20));
+}
