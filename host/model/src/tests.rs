@@ -176,3 +176,14 @@ fn a_path_is_refused_with_the_rule_that_it_breaks() {
     assert_eq!(pointer_steps("/a~1b~0/0//").unwrap(), ["a/b~", "0", "", ""]);
     assert_eq!(pointer_steps(&"/a".repeat(127)).unwrap().len(), 127);
 }
+
+#[test]
+fn a_column_reserves_no_more_for_rows_it_repeats_than_it_holds() {
+    let mut column = Column::default();
+    column.push(&vec![b'x'; 1 << 20]);
+    column.push(b"");
+    let selected = column.select(&vec![1; 1 << 16]);
+    assert_eq!((selected.len(), selected.bytes().len()), (1 << 16, 0));
+    assert!(selected.into_parts().0.capacity() <= 1 << 20);
+    assert_eq!(column.select(&[0, 0, 1, 0]).bytes().len(), 3 << 20);
+}
