@@ -1,8 +1,10 @@
 //! Keyed state, a batch at a time.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Column, HostTime, KeyGroupRange, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor, StateId};
+use model::{Blame, Column, HostTime, KeyGroupRange, OperatorUid, OptionalColumn, Retry, SlotIndex};
+use model::{StateDescriptor, StateId};
 
 use crate::{Error, StateWrites};
 
@@ -13,6 +15,18 @@ pub struct SlotKeys {
     pub keys: Column,
     /// The hash of each key, by the one key hash of the job.
     pub hashes: Vec<u64>,
+}
+
+impl SlotKeys {
+    /// A copy of the slots in `range`.
+    fn some(&self, range: Range<SlotIndex>) -> Result<Self, Error> {
+        let (first, end) = (range.start.0 as usize, range.end.0 as usize);
+        let hashes = self.hashes.get(first..end).filter(|_| end <= self.keys.len()).ok_or_else(|| {
+            let message = format!("slots {first} to {end} were named, the batch has {}", self.keys.len());
+            Error::new(Blame::Host, Retry::No, message)
+        })?;
+        Ok(Self { keys: (first..end).map(|slot| self.keys.get(slot)).collect(), hashes: hashes.to_vec() })
+    }
 }
 
 /// Whose state a table holds.
@@ -74,6 +88,22 @@ pub trait KeyedState: Send {
     /// # Errors
     /// When the storage behind it fails.
     fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error>;
+
+    /// As [`KeyedState::load`], of the slots in `range` alone: for who takes no more than so much at a
+    /// time. A table that would be slowed by the copy of their keys made here reads them in place.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn load_range(
+        &mut self,
+        state: StateId,
+        slots: &SlotKeys,
+        range: Range<SlotIndex>,
+        out: &mut OptionalColumn,
+    ) -> Result<(), Error> {
+        let some = slots.some(range)?;
+        self.load(state, &some, out)
+    }
 
     /// Appends to `out` the entry `entry_keys[i]` of slot `which[i]`, for every `i`.
     ///

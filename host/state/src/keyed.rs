@@ -158,10 +158,24 @@ fn check_slot(slots: &SlotKeys, slot: SlotIndex) -> Result<(), Error> {
 
 impl KeyedState for StateLog {
     fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), contract::Error> {
+        let end = SlotIndex(u32::try_from(slots.keys.len()).expect("a batch has fewer than 2^32 slots"));
+        self.load_range(state, slots, SlotIndex(0)..end, out)
+    }
+
+    fn load_range(
+        &mut self,
+        state: StateId,
+        slots: &SlotKeys,
+        range: Range<SlotIndex>,
+        out: &mut OptionalColumn,
+    ) -> Result<(), contract::Error> {
         self.expect_kind(state, false)?;
         check_slots(slots)?;
-        slots.hashes.iter().try_for_each(|&hash| self.group(hash).map(|_| ()))?;
-        Ok(self.load_names(slots.keys.len(), |slot| name_of(slots, slot, state), false, out)?)
+        let (first, end) = (range.start.0 as usize, range.end.0 as usize);
+        let missing = Error::NoSuchSlot { slot: range.end, slots: slots.keys.len() };
+        let hashes = slots.hashes.get(first..end).ok_or(missing)?;
+        hashes.iter().try_for_each(|&hash| self.group(hash).map(|_| ()))?;
+        Ok(self.load_names(end - first, |row| name_of(slots, first + row, state), false, out)?)
     }
 
     fn load_entries(

@@ -87,6 +87,21 @@ fn a_key_of_another_subtask_is_refused() {
     assert_eq!(table.stats().live_entries, 0);
 }
 
+#[test]
+fn slots_beyond_the_batch_are_refused() {
+    let slots = keys();
+    let mut tables: [Box<dyn KeyedState>; 2] = [Box::new(empty(4096)), Box::new(MapState::new(suite::scope()))];
+    for table in &mut tables {
+        for (first, end) in [(0, KEYS + 1), (KEYS + 1, KEYS + 1), (3, 2)] {
+            let mut values = OptionalColumn::default();
+            let range = SlotIndex(first)..SlotIndex(end);
+            let refused = table.load_range(suite::VALUE, &slots, range, &mut values).unwrap_err();
+            assert_eq!(refused.blame(), model::Blame::Host, "{refused}");
+            assert!(values.is_empty());
+        }
+    }
+}
+
 /// Keys of the random histories; several share a hash.
 const KEYS: u32 = 12;
 
@@ -149,6 +164,11 @@ fn seen(
     for state in [suite::VALUE, suite::OTHER_VALUE] {
         let mut values = OptionalColumn::default();
         table.load(state, slots, &mut values).unwrap();
+        let mut pieces = OptionalColumn::default();
+        for (first, end) in [(0, 0), (0, 5), (5, 6), (6, KEYS)] {
+            table.load_range(state, slots, SlotIndex(first)..SlotIndex(end), &mut pieces).unwrap();
+        }
+        assert_eq!(pieces, values, "in pieces");
         loaded.push(values);
     }
     let which: Vec<_> = (0..KEYS * 40).map(|row| SlotIndex(row / 40)).collect();
