@@ -5,6 +5,7 @@
 //! tried, so that every record sees the state its predecessors left.
 
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
@@ -134,10 +135,11 @@ impl FunctionOperator {
     /// One call of the function, and all its effects if it succeeds.
     fn attempt(&mut self, input: InputId, part: RecordBatch, context: &mut Context) -> Flow<Attempt> {
         let rows = part.len();
+        let had_state = self.turn.state.is_some();
         let keys = self.fill_turn(input, part);
         let called = self.function.process(&mut self.turn);
         self.logs.write(&mut self.turn.staged.logs, &self.turn.batch.records, context);
-        if self.is_keyed && keys.is_some() && self.turn.state.is_none() {
+        if had_state && self.turn.state.is_none() {
             return Err(self.responsible.broken("the function did not give its state back"));
         }
         let found = match called {
@@ -163,7 +165,7 @@ impl FunctionOperator {
             }
             Err(failure) => {
                 self.turn.staged.clear();
-                if let (Some(routing), Some(keys)) = (&mut routing, keys) {
+                if let Some(routing) = routing.as_mut().filter(|_| self.is_keyed) {
                     restore(routing, &keys, rows);
                 }
                 records.routing = routing;
@@ -173,25 +175,25 @@ impl FunctionOperator {
         }
     }
 
-    /// Makes the turn of `part`. Returns the keys of its slots, for a keyed function with state.
-    fn fill_turn(&mut self, input: InputId, mut part: RecordBatch) -> Option<std::sync::Arc<SlotKeys>> {
+    /// Makes the turn of `part`. Returns the keys of its slots, for [`restore`].
+    fn fill_turn(&mut self, input: InputId, mut part: RecordBatch) -> Arc<SlotKeys> {
         self.turn.staged.clear();
         let mut slots = mem::take(&mut self.turn.batch.slots);
         slots.clear();
         let keys = match &mut part.routing {
             Some(routing) if self.is_keyed => self.slots.assign(routing, &mut slots),
-            _ => std::sync::Arc::default(),
+            _ => Arc::default(),
         };
         self.turn.batch = InputBatch {
             input,
             kinds: Vec::new(),
             slots,
-            keys: std::sync::Arc::clone(&keys),
+            keys: Arc::clone(&keys),
             records: part,
             watermark: EventTime::UNKNOWN,
             now: self.now,
         };
-        self.turn.state.is_some().then_some(keys)
+        keys
     }
 
     /// Applies what the turn wrote and counted.

@@ -178,6 +178,51 @@ fn a_bad_record_leaves_no_trace_in_state_and_later_ones_see_what_came_before() {
     }
 }
 
+/// Forwards what is not `bad`, and traps on a turn that has a `bad` record or a row without its key.
+fn keyed_without_state() -> ClosureFactory {
+    let descriptor = Descriptor { keyed: true, ..descriptor(&["out"]) };
+    ClosureFactory::new(descriptor, |turn| {
+        let batch = &turn.batch;
+        let rows = u32::try_from(batch.records.len()).unwrap();
+        let keys: Vec<&[u8]> = batch.keys.keys.iter().collect();
+        let is_broken = (0..rows as usize).any(|row| {
+            let value = batch.records.values.get(row);
+            let key = batch.slots.get(row).and_then(|slot| keys.get(*slot as usize).copied());
+            value == Some(b"bad") || key != value
+        });
+        if is_broken {
+            let message = "told to".to_owned();
+            return Err(ProcessError::Function(Failure { kind: FailureKind::Trap, row: None, message }));
+        }
+        turn.staged.emits.push(Emit::Forward { output: OutputId(0), rows: (0..rows).collect() });
+        Ok(())
+    })
+}
+
+#[test]
+fn a_keyed_function_without_state_keeps_the_keys_of_the_rows_that_are_tried_again() {
+    let mut input = numbered("good", 600);
+    input[300] = "bad".to_owned();
+    let good: Vec<String> = input.iter().filter(|value| *value != "bad").cloned().collect();
+    for rows in [1, 7, 512] {
+        let (sink, letters) = (MemorySink::default(), MemorySink::default());
+        Job::new()
+            .source("lines", values(input.clone()))
+            .function("keyed", &["lines"], keyed_without_state(), |node| {
+                node.on_error = OnError::DeadLetter;
+                node.state = None;
+            })
+            .sink("out", &["keyed"], sink.clone())
+            .dead_letters(&letters)
+            .batch_rows(rows)
+            .finish();
+        assert_eq!(sink.texts(), good, "batches of {rows}");
+        let letters = letters.texts();
+        assert_eq!(letters.len(), 1, "{letters:?}");
+        assert!(letters[0].contains(r#""key":"bad""#), "{letters:?}");
+    }
+}
+
 #[test]
 fn emits_that_break_the_contract_are_found_like_any_failure() {
     let (sink, letters) = (MemorySink::default(), MemorySink::default());
