@@ -186,7 +186,7 @@ fn only_files_with_the_names_of_parts_are_replaced() {
     write(overwriting(), 1, &[]).expect("written");
     let is_there = |name: &&str| path.join(name).exists();
     assert!(foreign.iter().all(is_there), "{:?}", foreign.map(|name| is_there(&name)));
-    assert!(!parts.iter().any(|name| is_there(name)), "{:?}", parts.map(|name| is_there(&name)));
+    assert!(!parts.iter().any(is_there), "{:?}", parts.map(|name| is_there(&name)));
 }
 
 #[test]
