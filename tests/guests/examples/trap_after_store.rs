@@ -14,7 +14,7 @@ impl Behaviour for TrapAfterStore {
         let values = present(column(slots.iter().map(|_| "written")));
         state::store(0, &state::Writes { slots, entry_keys: None, values });
         if asks_for(&batch, "trap").is_some() {
-            core::arch::wasm32::unreachable();
+            trap();
         }
         Ok(())
     }

@@ -18,6 +18,22 @@ pub use bindings::exports::tidegate::flow::function::Guest;
 pub use bindings::tidegate::flow::types::*;
 pub use bindings::tidegate::flow::{emit, state, telemetry, timers};
 
+/// Stops abnormally, as a division by zero does.
+pub fn trap() -> ! {
+    #[cfg(target_arch = "wasm32")]
+    core::arch::wasm32::unreachable();
+    #[cfg(not(target_arch = "wasm32"))]
+    unreachable!("a guest runs in the sandbox alone")
+}
+
+/// Asks for so many more pages of memory: how many there were, or `usize::MAX` where it is refused.
+pub fn grow_memory(pages: usize) -> usize {
+    #[cfg(target_arch = "wasm32")]
+    return core::arch::wasm32::memory_grow::<0>(pages);
+    #[cfg(not(target_arch = "wasm32"))]
+    unreachable!("a guest runs in the sandbox alone, and asks for {pages} pages there")
+}
+
 /// A descriptor with one input and one output, called `in` and `out`.
 pub fn unkeyed() -> Descriptor {
     Descriptor {
