@@ -25,8 +25,8 @@ pub const STATE_WRITES: usize = 1 << 20;
 /// records passes, one that loops is stopped before the host holds much for it.
 pub const STAGING_CALLS: usize = 1 << 16;
 
-/// Longest state value, in bytes. A whole batch of them fits the 4 GiB of a column; what is larger
-/// belongs into a map or a list.
+/// Longest state value, in bytes; what is larger belongs into a map or a list. A column ends at 4 GiB,
+/// which a large batch of them exceeds: loads go by [`LOAD_CHUNK`].
 pub const VALUE_BYTES: usize = (1 << 20) - 1;
 
 /// Longest entry key of a map or list, in bytes: what RocksDB and the state log take without harm.
@@ -35,8 +35,8 @@ pub const ENTRY_KEY_BYTES: usize = 1 << 16;
 /// Most bytes of state handed to a guest by one call: what a guest with the default memory could hold.
 pub const LOADED_BYTES: usize = 64 << 20;
 
-/// Entries asked of the state at a time where a guest names how many: bounds what is read beyond
-/// [`LOADED_BYTES`] before we notice.
+/// Values or entries asked of the state at a time: bounds what is read beyond [`LOADED_BYTES`] before we
+/// notice, to 128 MiB of values.
 pub const LOAD_CHUNK: usize = 128;
 
 /// Longest log line, in bytes; the rest is cut. A line of text, not a dump.

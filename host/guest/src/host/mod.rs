@@ -96,8 +96,6 @@ pub(crate) struct Host {
     rows: u32,
     staged: Staged,
     usage: Usage,
-    /// The largest value seen of each state, by place in the descriptor; pessimistic at the start.
-    largest_values: Vec<usize>,
     ticks: TickCount,
     deadline: u64,
 }
@@ -119,7 +117,6 @@ impl Host {
             limiter: Limiter::new(memory_bytes),
             panic: None,
             phase: Phase::Start,
-            largest_values: vec![caps::VALUE_BYTES; descriptor.states.len()],
             descriptor,
             state: None,
             keys: Arc::default(),

@@ -1,6 +1,6 @@
 //! The interface `state`.
 
-use contract::{KeyedState, SlotKeys};
+use contract::KeyedState;
 use model::{Column, OptionalColumn, SlotIndex, StateId};
 
 use crate::bindings::tidegate::flow::state::{Host as StateImports, Writes};
@@ -8,9 +8,6 @@ use crate::bindings::tidegate::flow::types::{ColumnResult, OptionalColumnResult}
 use crate::check::{self, Violation};
 use crate::host::{Host, Refusal, at_most, refuse};
 use crate::{caps, convert};
-
-/// Slots loaded at a time while the size of their values is unknown or large.
-const CAREFUL_SLOTS: usize = 64;
 
 impl StateImports for Host {
     fn load(&mut self, state: u16) -> wasmtime::Result<OptionalColumnResult> {
@@ -46,52 +43,20 @@ impl Host {
     fn load_values(&mut self, id: u16) -> Result<OptionalColumn, Refusal> {
         const CALL: &str = "state.load";
         self.admit(CALL)?;
-        let place = self.descriptor.states.iter().position(|state| state.id == StateId(id));
-        let declared = place.and_then(|place| self.descriptor.states.get(place));
+        let declared = self.descriptor.state(StateId(id));
         let state = check::state_of_kind(declared, id, CALL, true).map_err(refuse(CALL))?.id;
-        let mut loaded = OptionalColumn::with_capacity(self.keys.keys.len(), 0);
-        let largest = place.and_then(|place| self.largest_values.get_mut(place));
-        let largest_bytes = largest.as_ref().map_or(caps::VALUE_BYTES, |largest| **largest);
-        if self.keys.keys.len().saturating_mul(largest_bytes) <= caps::LOADED_BYTES {
-            backing(&mut self.state, CALL)?.load(state, &self.keys, &mut loaded).map_err(Refusal::Host)?;
-        } else {
-            self.load_carefully(CALL, state, &mut loaded)?;
-            let seen = loaded.items().iter().map(<[u8]>::len).max().unwrap_or(0);
-            self.note_value_bytes(place, seen.max(1), true);
-        }
-        check_loaded(CALL, loaded.items())?;
-        self.check_deadline()?;
-        Ok(loaded)
-    }
-
-    /// Loads a few slots at a time, and stops when a guest could not take more.
-    fn load_carefully(
-        &mut self,
-        call: &'static str,
-        state: StateId,
-        loaded: &mut OptionalColumn,
-    ) -> Result<(), Refusal> {
         let count = self.keys.keys.len();
-        for first in (0..count).step_by(CAREFUL_SLOTS) {
-            let end = count.min(first + CAREFUL_SLOTS);
-            let some = SlotKeys {
-                keys: (first..end).map(|slot| self.keys.keys.get(slot)).collect(),
-                hashes: self.keys.hashes.get(first..end).unwrap_or_default().to_vec(),
-            };
-            backing(&mut self.state, call)?.load(state, &some, loaded).map_err(Refusal::Host)?;
-            check_loaded(call, loaded.items())?;
-            self.check_deadline()?;
+        let backing = backing(&mut self.state, CALL)?;
+        let mut loaded = OptionalColumn::with_capacity(count, 0);
+        for first in (0..count).step_by(caps::LOAD_CHUNK) {
+            let range = slot(first)..slot(count.min(first + caps::LOAD_CHUNK));
+            backing.load_range(state, &self.keys, range, &mut loaded).map_err(Refusal::Host)?;
+            check_loaded(CALL, loaded.items())?;
+            if self.ticks.now() >= self.deadline {
+                return Err(Refusal::Deadline);
+            }
         }
-        Ok(())
-    }
-
-    /// Remembers how large values of a state are: rises, and falls only to what a whole load has shown.
-    fn note_value_bytes(&mut self, place: Option<usize>, bytes: usize, whole: bool) {
-        if let Some(largest) = place.and_then(|place| self.largest_values.get_mut(place))
-            && (whole || bytes > *largest)
-        {
-            *largest = bytes;
-        }
+        Ok(loaded)
     }
 
     fn load_chosen(&mut self, id: u16, slots: Vec<u32>, entry_keys: ColumnResult) -> Result<OptionalColumn, Refusal> {
@@ -164,12 +129,9 @@ impl Host {
     fn stage_writes(&mut self, id: u16, writes: Writes) -> Result<(), Refusal> {
         const CALL: &str = "state.store";
         self.admit(CALL)?;
-        let place = self.descriptor.states.iter().position(|state| state.id == StateId(id));
-        let declared = place.and_then(|place| self.descriptor.states.get(place));
+        let declared = self.descriptor.state(StateId(id));
         let state = declared.ok_or(Violation::Undeclared { what: "state", id }).map_err(refuse(CALL))?;
         let staged = check::writes(writes, state, self.keys.keys.len()).map_err(refuse(CALL))?;
-        let largest = staged.values.items().iter().map(<[u8]>::len).max().unwrap_or(0);
-        self.note_value_bytes(place, largest, false);
         let key_bytes = staged.entry_keys.as_ref().map_or(0, |keys| keys.bytes().len());
         let bytes = staged.values.items().bytes().len() + key_bytes + staged.slots.len() * 8;
         self.usage.state_writes = self.usage.state_writes.saturating_add(staged.slots.len());
@@ -180,6 +142,10 @@ impl Host {
         }
         Ok(())
     }
+}
+
+fn slot(number: usize) -> SlotIndex {
+    SlotIndex(u32::try_from(number).expect("a batch has fewer than 2^32 slots"))
 }
 
 /// The state that was lent for this batch.
