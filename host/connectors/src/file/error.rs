@@ -118,7 +118,7 @@ pub enum Error {
         /// The file.
         split: String,
         /// What is wrong with it.
-        why: &'static str,
+        why: String,
     },
     /// A part is there already.
     #[error("`{}` is there already and holds {bytes} bytes", path.display())]

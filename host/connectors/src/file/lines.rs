@@ -78,6 +78,12 @@ fn quoted_record_end(bytes: &[u8], delimiter: u8) -> Option<usize> {
     scan.reach_line_break(bytes, delimiter).then_some(scan.at)
 }
 
+/// Whether a quote opens in the CSV record at the start of `bytes` and is not closed in them.
+pub(super) fn leaves_a_quote_open(bytes: &[u8], delimiter: u8) -> bool {
+    let mut scan = QuoteScan::default();
+    !scan.reach_line_break(bytes, delimiter) && scan.within == Within::Quoted
+}
+
 /// Where in a field a byte stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Within {

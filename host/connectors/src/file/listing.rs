@@ -162,7 +162,7 @@ pub(super) fn columns(options: &FileSourceOptions, csv: &CsvSpec, files: &[Strin
 }
 
 fn read_header(options: &FileSourceOptions, csv: &CsvSpec, split: &str) -> Result<Vec<String>, Error> {
-    let no_header = |why| Error::NoHeader { split: split.to_owned(), why };
+    let no_header = |why: &str| Error::NoHeader { split: split.to_owned(), why: why.to_owned() };
     let mut start = vec![0; MAX_HEADER_BYTES];
     let (bytes, stop) = open(options, split)?.fill(&mut start);
     match stop {
@@ -176,29 +176,41 @@ fn read_header(options: &FileSourceOptions, csv: &CsvSpec, split: &str) -> Resul
     let start = start.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(start);
     let line = match (lines::Rule::Csv { delimiter: csv.delimiter }).first(start) {
         Some(line) => start.get(..line.end).unwrap_or_default(),
+        None if lines::leaves_a_quote_open(start, csv.delimiter) => {
+            return Err(no_header("a quote opens in its header line and is not closed within 64 KiB or the file"));
+        }
         None if bytes < MAX_HEADER_BYTES => start,
-        None => return Err(no_header("its header line is longer than 64 KiB, or a quote in it is not closed")),
+        None => return Err(no_header("its header line is longer than 64 KiB")),
     };
     if line.is_empty() {
         return Err(no_header("it is empty or starts with an empty line: expected a header line"));
     }
-    let names = split_columns(line, csv.delimiter).ok_or_else(|| no_header("its header line is not UTF-8"))?;
+    let names = split_columns(line, csv.delimiter).map_err(|why| no_header(&why))?;
     if names.iter().enumerate().any(|(index, name)| names.iter().take(index).any(|earlier| earlier == name)) {
         return Err(no_header("its header line names a column twice"));
     }
     Ok(names)
 }
 
-fn split_columns(line: &[u8], delimiter: u8) -> Option<Vec<String>> {
+/// The names in a header line, or why it is none.
+fn split_columns(line: &[u8], delimiter: u8) -> Result<Vec<String>, String> {
     let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-    let line = [line, b"\n"].concat();
-    let (mut text, mut ends) = (vec![0; line.len()], vec![0; line.len()]);
-    let (_, _, _, fields) = reader.read_record(&line, &mut text, &mut ends);
+    let ended = [line, b"\n"].concat();
+    let (mut text, mut ends) = (vec![0; ended.len()], vec![0; ended.len()]);
+    let (_, consumed, _, fields) = reader.read_record(&ended, &mut text, &mut ends);
+    // To the reader a carriage return outside quotes ends a record, or is an empty one before it.
+    if consumed < ended.len() || line.starts_with(b"\r") {
+        let at = line.get(..consumed).and_then(|read| memchr::memrchr(b'\r', read)).unwrap_or_default();
+        return Err(format!(
+            "byte {at} of its header line is a carriage return: expected lines that end in \\n or \\r\\n"
+        ));
+    }
     let mut start = 0;
     let mut names = Vec::new();
-    for &end in ends.get(..fields)? {
-        names.push(std::str::from_utf8(text.get(start..end)?).ok()?.to_owned());
+    for &end in ends.get(..fields).unwrap_or_default() {
+        let name = std::str::from_utf8(text.get(start..end).unwrap_or_default());
+        names.push(name.map_err(|_| "its header line is not UTF-8")?.to_owned());
         start = end;
     }
-    Some(names)
+    Ok(names)
 }

@@ -187,6 +187,71 @@ fn a_header_that_cannot_be_one_is_refused() {
 }
 
 #[test]
+fn a_header_line_never_takes_records_with_it_without_a_word() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.csv");
+    let rows = |count: usize| "0,a\n".repeat(count);
+    for (text, why) in [
+        (format!("id,\"v\n{}", rows(3)), "a quote opens in its header line and is not closed"),
+        (format!("\u{feff}id,\"v\n{}", rows(3)), "a quote opens in its header line and is not closed"),
+        (format!("id,\"v\n{}", rows(100_000)), "a quote opens in its header line and is not closed"),
+        (format!("id,\"v"), "a quote opens in its header line and is not closed"),
+        (format!("id,{}\n", "v".repeat(70_000)), "longer than 64 KiB"),
+        ("id,v\r0,a\r1,a\r".to_owned(), "byte 4 of its header line is a carriage return"),
+        ("id,v\rGARBAGE,1\r2,b\n1,a\n".to_owned(), "byte 4 of its header line is a carriage return"),
+        ("id,\"a\rb\"\rc\n1,a\n".to_owned(), "byte 8 of its header line is a carriage return"),
+        ("\rid,v\n1,a\n".to_owned(), "byte 0 of its header line is a carriage return"),
+        ("id,v\r\r\n1,a\n".to_owned(), "byte 4 of its header line is a carriage return"),
+    ] {
+        std::fs::write(&path, &text).expect("a file");
+        let refused = FileSource::new(options(&path, csv())).expect_err("no header line");
+        let start = text.get(..20).unwrap_or(&text);
+        assert_eq!(refused.code(), Some("E0308"), "{start:?}");
+        assert!(refused.to_string().contains(why), "{start:?}: {refused}");
+    }
+}
+
+#[test]
+fn quotes_and_returns_that_are_in_their_place_in_a_header_line_are_part_of_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.csv");
+    for (text, columns) in [
+        ("id,\"a\rb\"\r\n1,a\n", ["id", "a\rb"]),
+        ("id,\"a\nb\"\n1,a\n", ["id", "a\nb"]),
+        ("id,5\" pipe\n1,a\n", ["id", "5\" pipe"]),
+    ] {
+        std::fs::write(&path, text).expect("a file");
+        let source = FileSource::new(options(&path, csv())).expect("a header line");
+        assert_eq!(source.columns(), columns);
+        assert_eq!(read(options(&path, csv())).texts(), ["1,a"], "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_line_that_ends_with_an_arena_has_no_line_end() {
+    const ARENA: usize = 256 * 1024;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a");
+    for format in [FormatSpec::Raw, FormatSpec::Json, headless(&["a"])] {
+        // Lines with their end before, on and behind the end of an arena, and far shorter than one.
+        for (length, ending) in (98..=133).flat_map(|length| ["\n", "\r\n", ""].map(|ending| (length, ending))) {
+            let after = if ending.is_empty() { "" } else { "2\n" };
+            // 262,013 bytes before it.
+            let text = ["1234\n", &"1234567\n".repeat(32_751), &"x".repeat(length), ending, after].concat();
+            assert_eq!(text.find('x'), Some(ARENA - 131));
+            std::fs::write(&path, text).expect("a file");
+            let seen = read(FileSourceOptions { max_record_bytes: 100, ..options(&path, format.clone()) });
+            assert_eq!(seen.rejected.len(), usize::from(length > 100), "{length} and {ending:?}");
+            for rejected in seen.rejected {
+                assert_eq!(rejected.length_bytes, length as u64, "ends in {ending:?}");
+                assert_eq!(rejected.bytes, "x".repeat(length).as_bytes(), "ends in {ending:?}");
+            }
+            assert_eq!(seen.error.map(|error| error.to_string()), None);
+        }
+    }
+}
+
+#[test]
 fn a_stray_quote_takes_no_record_with_it_wherever_the_closing_one_stands() {
     const LONGEST: u64 = 1000;
     let directory = tempfile::tempdir().expect("a directory");
