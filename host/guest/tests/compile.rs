@@ -221,12 +221,33 @@ fn a_file_under_the_name_of_another_module_is_a_miss() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_anybody_may_write_is_no_cache() {
+fn a_cache_file_that_others_may_write_is_a_miss_and_is_written_anew() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let error = Compiler::in_process().with_cache(folder.path()).unwrap_err();
-    check_error(&error, "E0220", &["anybody may write"]);
+    let cache = folder.path().join("compiled");
+    let bytes = component("echo");
+    let compiler = || Compiler::in_process().with_cache(&cache).unwrap();
+    load(compiler(), &bytes).unwrap();
+    let path = only_file(&cache);
+    for mode in [0o620, 0o602] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let without = || Compiler::in_child(no_program(), CompileLimits::default()).with_cache(&cache).unwrap();
+        check_error(&load(without(), &bytes).unwrap_err(), "E0212", &[]);
+        load(compiler(), &bytes).unwrap();
+        load(without(), &bytes).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_may_write_is_no_cache() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    for mode in [0o777, 0o770, 0o720, 0o702] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        let error = Compiler::in_process().with_cache(folder.path()).unwrap_err();
+        check_error(&error, "E0220", &["others may write"]);
+    }
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     check_error(&Compiler::in_process().with_cache(&file).unwrap_err(), "E0220", &["not a folder"]);

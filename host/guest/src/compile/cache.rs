@@ -81,6 +81,9 @@ fn read(path: &Path, key: &CodeKey) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    if !is_ours_alone(&file)? {
+        return Err(damaged("others own it or may write it"));
+    }
     let (mut magic, mut expected) = ([0; 16], [0; 32]);
     file.read_exact(&mut magic)?;
     if magic != *MAGIC {
@@ -122,13 +125,26 @@ fn why_not_private(folder: &Path) -> io::Result<Option<&'static str>> {
     let metadata = fs::metadata(folder)?;
     Ok(if !metadata.is_dir() {
         Some("it is not a folder")
-    } else if metadata.mode() & 0o002 != 0 {
-        Some("anybody may write into it, and what lies in it is run")
+    } else if metadata.mode() & 0o022 != 0 {
+        Some("others may write into it, and what lies in it is run")
     } else if metadata.uid() != rustix::process::geteuid().as_raw() {
         Some("it belongs to somebody else, and what lies in it is run")
     } else {
         None
     })
+}
+
+/// Whether nobody else can have written what is in `file`.
+#[cfg(unix)]
+fn is_ours_alone(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file() && metadata.mode() & 0o022 == 0 && metadata.uid() == rustix::process::geteuid().as_raw())
+}
+
+#[cfg(not(unix))]
+fn is_ours_alone(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.is_file())
 }
 
 #[cfg(not(unix))]
