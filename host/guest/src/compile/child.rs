@@ -60,9 +60,7 @@ pub(super) fn compile(
     let broken = |error: io::Error| Error::CompilerBroken { program: program.path.clone(), reason: error.to_string() };
     let mut said = tempfile::tempfile().map_err(broken)?;
     let mut child = start(program, limits, fuel, component, &said).map_err(broken)?;
-    let Some(code) = read_code(&mut child, limits).map_err(broken)? else {
-        child.kill().map_err(broken)?;
-        child.wait().map_err(broken)?;
+    let Some(code) = code_of(&mut child, limits).map_err(broken)? else {
         return Err(Error::wall_clock(limits.wall));
     };
     let status = child.wait().map_err(broken)?;
@@ -95,6 +93,19 @@ fn start(
         .stdout(Stdio::piped())
         .stderr(Stdio::from(said.try_clone()?))
         .spawn()
+}
+
+/// As [`read_code`]; where no code comes, neither a process nor a zombie is left.
+fn code_of(child: &mut Child, limits: &CompileLimits) -> io::Result<Option<Vec<u8>>> {
+    let code = read_code(child, limits);
+    if !matches!(code, Ok(Some(_))) {
+        let ended = child.kill().and_then(|()| child.wait());
+        // What went wrong first is what to tell.
+        if code.is_ok() {
+            ended?;
+        }
+    }
+    code
 }
 
 /// What the child writes until it ends; `None` when its time is up before.
@@ -190,3 +201,6 @@ fn limit_self(memory_bytes: u64, cpu_seconds: u64) -> io::Result<()> {
 fn limit_self(_: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
