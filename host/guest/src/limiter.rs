@@ -45,13 +45,16 @@ impl Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         let wanted = self.memory_in_use.saturating_add(desired.saturating_sub(current));
         if wanted > self.memory_bytes {
             self.denied = Some(Denied::Memory { wanted });
             return Ok(false);
         }
-        self.memory_in_use = wanted;
+        // Beyond its own maximum a memory does not grow, whatever is answered here.
+        if maximum.is_none_or(|most| desired <= most) {
+            self.memory_in_use = wanted;
+        }
         Ok(true)
     }
 

@@ -64,6 +64,7 @@ guests! {
     other_version
     panics
     probe
+    probes_memory
     refuses_config
     rejects
     scans

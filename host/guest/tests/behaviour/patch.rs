@@ -3,6 +3,7 @@
 use wasmparser::{ExternalKind, Parser, Payload};
 
 const TABLE_SECTION: u8 = 4;
+const MEMORY_SECTION: u8 = 5;
 const START_SECTION: u8 = 8;
 
 /// The module with a start section that calls its export `name`.
@@ -32,9 +33,21 @@ pub(crate) fn with_start(module: &[u8], name: &str) -> Vec<u8> {
 pub(crate) fn with_table_of(module: &[u8], elements: u32) -> Vec<u8> {
     let mut content = vec![1, 0x70, 0];
     leb128(elements, &mut content);
+    with_section(module, TABLE_SECTION, &content)
+}
+
+/// The module with one memory of these pages at first and at most, in place of its own.
+pub(crate) fn with_memory_of(module: &[u8], first: u32, most: u32) -> Vec<u8> {
+    let mut content = vec![1, 1];
+    leb128(first, &mut content);
+    leb128(most, &mut content);
+    with_section(module, MEMORY_SECTION, &content)
+}
+
+fn with_section(module: &[u8], replaced: u8, content: &[u8]) -> Vec<u8> {
     let mut patched = header(module);
     for (id, bytes) in sections(module) {
-        section(id, if id == TABLE_SECTION { &content } else { bytes }, &mut patched);
+        section(id, if id == replaced { content } else { bytes }, &mut patched);
     }
     patched
 }
