@@ -1161,7 +1161,8 @@ pub mod tidegate {
             use super::super::super::_rt;
             pub type OutputBatch = super::super::super::tidegate::flow::types::OutputBatch;
             #[allow(unused_unsafe, clippy::all)]
-            /// Sends input records on, unchanged: key, value, time, headers. They are not copied.
+            /// Sends input records on, unchanged: key, value, time, headers. They are not copied. Traps on an
+            /// output that declares fields: it takes new records only.
             #[allow(async_fn_in_trait)]
             pub fn forward(output: u16, rows: &[u32]) -> () {
                 unsafe {

@@ -95,7 +95,7 @@ pub struct OutputRecords {
 pub enum Emit {
     /// Input records go on unchanged.
     Forward {
-        /// The output.
+        /// The output; declares no fields.
         output: OutputId,
         /// Their rows; never fall.
         rows: Vec<u32>,
@@ -283,4 +283,10 @@ pub trait UserFunction: Send {
 
     /// Fuel used since the function was made, over all instances; 0 where it is not counted.
     fn fuel_used(&self) -> u64;
+
+    /// Log lines and metrics of calls other than [`UserFunction::process`], for a caller that makes no turns. What
+    /// nobody takes goes with the next turn.
+    fn take_said(&mut self) -> Staged {
+        Staged::default()
+    }
 }

@@ -34,6 +34,8 @@ pub(crate) enum Violation {
     Slot { slot: u32, at: usize, slots: usize },
     #[error("{what} {id} is not declared")]
     Undeclared { what: &'static str, id: u16 },
+    #[error("output `{name}` has fields: input records have none to send on")]
+    Fields { name: String },
     #[error("state `{name}` is of kind {found}: {call} needs {expected}")]
     StateKind { name: String, found: &'static str, call: &'static str, expected: &'static str },
     #[error("state `{name}`: {problem}")]
@@ -69,6 +71,11 @@ pub(crate) fn optional(what: &'static str, column: wit::OptionalColumnResult) ->
 
 pub(crate) fn length(what: &'static str, found: usize, expected: usize) -> Result<(), Violation> {
     if found == expected { Ok(()) } else { Err(Violation::Length { what, found, expected }) }
+}
+
+/// Whether an output takes input records as they are: values, and no fields.
+pub(crate) fn forwards(port: &PortDescriptor) -> Result<(), Violation> {
+    if port.fields.is_empty() { Ok(()) } else { Err(Violation::Fields { name: port.name.clone() }) }
 }
 
 /// Rows of the batch that never fall.

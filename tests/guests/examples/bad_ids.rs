@@ -6,13 +6,15 @@ struct BadIds;
 
 impl Behaviour for BadIds {
     fn describe() -> Descriptor {
-        keyed()
+        let typed = port(1, "typed", vec![field("text", FieldKind::Text)]);
+        Descriptor { outputs: vec![port(0, "out", Vec::new()), typed], ..keyed() }
     }
 
     fn process(batch: InputBatch) -> Result<(), BadRecord> {
         let nothing_to_write = || state::Writes { slots: Vec::new(), entry_keys: None, values: nothing() };
         match item(&batch.values.items, 0) {
-            b"forward" => emit::forward(1, &[0]),
+            b"forward" => emit::forward(2, &[0]),
+            b"forward-to-fields" => emit::forward(1, &[0]),
             b"push" => emit::push(u16::MAX, &records(vec![0], ["x"])),
             b"load" => drop(state::load(7)),
             b"load-a-map" => drop(state::load(1)),

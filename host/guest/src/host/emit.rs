@@ -22,7 +22,8 @@ impl Host {
     fn stage_forward(&mut self, output: u16, rows: Vec<u32>) -> Result<(), Refusal> {
         const CALL: &str = "emit.forward";
         self.admit(CALL)?;
-        self.port(output).map_err(refuse(CALL))?;
+        let port = self.port(output).map_err(refuse(CALL))?;
+        check::forwards(port).map_err(refuse(CALL))?;
         check::rising_rows("rows", &rows, self.rows).map_err(refuse(CALL))?;
         self.count_emit(rows.len(), rows.len() * size_of::<u32>()).map_err(refuse(CALL))?;
         if !rows.is_empty() {
