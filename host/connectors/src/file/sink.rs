@@ -10,6 +10,8 @@
 //! 2. [`contract::SinkWriter::close`] returns after file and directory are on the disk.
 //! 3. A file has one writer, which holds its lock: another is refused, by whatever name it comes.
 //! 4. Only what `overwrite` allows is emptied or removed, and only files that have our names.
+//! 5. That is done at the first record or at close: a sink that was opened for a job that does not start
+//!    has changed no file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -64,10 +66,12 @@ impl FileSink {
         }
     }
 
-    /// Parts of an earlier run with more subtasks or another format, which would mix with ours. An empty
-    /// one mixes with nothing, and may be that of another sink that has written nothing yet.
-    fn clear_other_parts(&self, parallelism: Parallelism) -> Result<(), Error> {
+    /// Parts of an earlier run with more subtasks or another format, which would mix with ours, each with
+    /// its lock. An empty one mixes with nothing, and may be that of another sink that has written nothing
+    /// yet: it is left alone unless all are replaced.
+    fn other_parts(&self, parallelism: Parallelism) -> Result<Vec<(PathBuf, File)>, Error> {
         let cannot_list = |source| Error::Open { path: self.options.path.clone(), source };
+        let mut others = Vec::new();
         for entry in fs::read_dir(&self.options.path).map_err(cannot_list)? {
             let path = entry.map_err(cannot_list)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -79,10 +83,10 @@ impl FileSink {
             if self.options.overwrite {
                 let part = File::open(&path).map_err(|source| Error::Open { path: path.clone(), source })?;
                 lock(&part, &path)?;
-                fs::remove_file(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+                others.push((path, part));
             }
         }
-        Ok(())
+        Ok(others)
     }
 
     fn refuse_or_allow(&self, path: &Path) -> Result<(), Error> {
@@ -94,8 +98,8 @@ impl FileSink {
         }
     }
 
-    /// An empty file of which we are the one writer.
-    fn open_part(&self, path: &Path) -> Result<File, Error> {
+    /// A file of which we are the one writer, and whether it holds what is to be replaced.
+    fn open_part(&self, path: &Path) -> Result<(File, bool), Error> {
         let cannot_open = |source| Error::Open { path: path.to_owned(), source };
         self.refuse_or_allow(path)?;
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(cannot_open)?;
@@ -106,10 +110,7 @@ impl FileSink {
         if there.nlink() == 0 {
             return Err(Error::InUse { path: path.to_owned() });
         }
-        if there.len() > 0 {
-            file.set_len(0).map_err(cannot_open)?;
-        }
-        Ok(file)
+        Ok((file, there.len() > 0))
     }
 }
 
@@ -147,11 +148,13 @@ impl Sink for FileSink {
             _ => PathBuf::from("."),
         };
         fs::create_dir_all(&directory).map_err(|source| Error::Open { path: directory.clone(), source })?;
-        if subtask.0 == 0 && !FileSinkSpec::is_one_file(&self.options.path) {
-            self.clear_other_parts(parallelism)?;
-        }
+        let clears = subtask.0 == 0 && !FileSinkSpec::is_one_file(&self.options.path);
+        let other_parts = if clears { self.other_parts(parallelism)? } else { Vec::new() };
+        let (file, holds_old) = self.open_part(&path)?;
         let part = Part {
-            file: self.open_part(&path)?,
+            file,
+            holds_old,
+            other_parts,
             path,
             directory,
             buffer: Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4),
@@ -210,6 +213,10 @@ struct Part {
     path: PathBuf,
     directory: PathBuf,
     file: File,
+    /// Whether the file still is as an earlier run left it.
+    holds_old: bool,
+    /// Parts of an earlier run that are still there, with their locks.
+    other_parts: Vec<(PathBuf, File)>,
     buffer: Vec<u8>,
     /// Bytes of the file that are whole records.
     written_bytes: u64,
@@ -218,7 +225,23 @@ struct Part {
 }
 
 impl Part {
+    /// Empties and removes what is replaced, once.
+    fn replace_old(&mut self) -> Result<(), Error> {
+        if self.holds_old {
+            self.file.set_len(0).map_err(|source| Error::Write { path: self.path.clone(), source })?;
+            self.holds_old = false;
+        }
+        while let Some((path, _lock)) = self.other_parts.pop() {
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::Write { path, source }),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn append(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.replace_old()?;
         for value in batch.values.iter() {
             if let Err(value) = self.lines.append(value, &mut self.buffer) {
                 let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
@@ -257,6 +280,7 @@ impl Part {
     }
 
     fn finish(&mut self) -> Result<(), Error> {
+        self.replace_old()?;
         self.write_buffer()?;
         let sync = || {
             self.file.sync_all()?;

@@ -79,6 +79,41 @@ fn parts_of_more_subtasks_than_now_do_not_stay_beside_ours() {
 }
 
 #[test]
+fn what_is_replaced_stays_until_the_first_record_or_the_close() {
+    for writes in [false, true] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let parts = ["part-00000.jsonl", "part-00001.jsonl", "part-00000.csv"].map(|name| path.join(name));
+        for part in &parts {
+            std::fs::write(part, "an old line\n").expect("a file");
+        }
+        let now = || parts.clone().map(|part| std::fs::read_to_string(part).ok());
+        let old = [(); 3].map(|()| Some("an old line\n".to_owned()));
+        let sink = FileSink::new(FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) });
+
+        // As when another part of the job cannot be opened.
+        drop(sink.open(SubtaskIndex(0), Parallelism(1)).expect("opened"));
+        assert_eq!(now(), old);
+
+        let mut writer = sink.open(SubtaskIndex(0), Parallelism(1)).expect("nobody has it");
+        writer.flush().expect("nothing to write");
+        assert_eq!(now(), old);
+        let refused = FileSink::new(FileSinkOptions { overwrite: true, ..self::sink(path, csv()) });
+        let refused = refused.open(SubtaskIndex(0), Parallelism(1)).err().expect("its part is to be removed");
+        assert_eq!(refused.code(), Some("E0324"), "{refused}");
+        assert_eq!(now(), old);
+
+        if writes {
+            writer.write(&batch(&[Some("1")])).expect("written");
+            assert_eq!(now(), [Some(String::new()), None, None]);
+        }
+        writer.close().expect("closed");
+        let new = if writes { "1\n" } else { "" };
+        assert_eq!(now(), [Some(new.to_owned()), None, None]);
+    }
+}
+
+#[test]
 fn a_path_with_a_files_ending_is_one_file_for_one_subtask() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("out.jsonl");
