@@ -28,6 +28,8 @@ pub struct Compiler {
     pub program: PathBuf,
     /// `1.96.0`.
     pub version: String,
+    /// The major version of its LLVM, where it says so: a linker of another may not read its objects.
+    pub llvm: Option<u32>,
     /// Whether a standard library for the target came with it.
     pub has_std: bool,
     /// Whether the source of its standard library is there.
@@ -205,18 +207,9 @@ fn steps(facts: &Facts) -> String {
     if facts.rustup {
         steps.push(format!("run: rustup target add {TARGET}"));
     }
-    let has_source = facts.compilers.iter().any(|compiler| compiler.has_source);
-    if facts.apt {
-        let mut packages = Vec::new();
-        if !has_source {
-            packages.extend(["rustc-web", "rust-web-src"]);
-        }
-        if facts.linker.is_none() {
-            packages.push("lld");
-        }
-        if !packages.is_empty() {
-            steps.push(format!("run as root: apt-get install {}", packages.join(" ")));
-        }
+    let packages = facts.debian_packages();
+    if facts.apt && !packages.is_empty() {
+        steps.push(format!("run as root: apt-get install {}", packages.join(" ")));
     }
     if steps.is_empty() {
         steps.push(format!("install Rust with rustup, then run: rustup target add {TARGET}"));
@@ -225,6 +218,20 @@ fn steps(facts: &Facts) -> String {
 }
 
 impl Facts {
+    /// Debian's packages that are missing for a standard library from source.
+    #[must_use]
+    pub fn debian_packages(&self) -> Vec<String> {
+        let Some(compiler) = self.compilers.iter().find(|compiler| compiler.has_source) else {
+            // Which linker belongs to that compiler shows when it is there.
+            return vec!["rustc-web".to_owned(), "rust-web-src".to_owned()];
+        };
+        match (&self.linker, compiler.llvm) {
+            (Some(_), _) => Vec::new(),
+            (None, Some(major)) => vec![format!("lld-{major}")],
+            (None, None) => vec!["lld".to_owned()],
+        }
+    }
+
     /// Looks at this machine, as seen from `folder`.
     #[must_use]
     pub fn probe(folder: &Path) -> Self {
@@ -238,9 +245,10 @@ impl Facts {
                 sysroots.push(sysroot);
             }
         }
+        let llvm = compilers.iter().find(|compiler| compiler.has_source).and_then(|compiler| compiler.llvm);
         Self {
             compilers,
-            linker: find_linker(&sysroots),
+            linker: find_linker(&sysroots, llvm),
             rustup: on_path("rustup").is_some(),
             apt: on_path("apt-get").is_some(),
         }
@@ -254,7 +262,10 @@ fn probe_compiler(program: &Path, folder: &Path) -> Option<(Compiler, PathBuf)> 
         let output = command.args(arguments).current_dir(folder).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let version = ask(&["--version"])?.split_whitespace().nth(1)?.to_owned();
+    let said = ask(&["--version", "--verbose"])?;
+    let field = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    let version = field("release")?.to_owned();
+    let llvm = field("LLVM version").and_then(|version| version.split('.').next()?.parse().ok());
     let printed = ask(&["--target", TARGET, "--print", "sysroot", "--print", "target-libdir"])?;
     let mut lines = printed.lines();
     let sysroot = PathBuf::from(lines.next()?);
@@ -263,19 +274,22 @@ fn probe_compiler(program: &Path, folder: &Path) -> Option<(Compiler, PathBuf)> 
         .map(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-")))
         .unwrap_or(false);
     let has_source = sysroot.join("lib/rustlib/src/rust/library/std/Cargo.toml").is_file();
-    Some((Compiler { program: program.to_path_buf(), version, has_std, has_source }, sysroot))
+    Some((Compiler { program: program.to_path_buf(), version, llvm, has_std, has_source }, sysroot))
 }
 
-/// The `rust-lld` that came with a compiler, or one of the names that Debian and LLVM use.
-fn find_linker(sysroots: &[PathBuf]) -> Option<PathBuf> {
+/// The `rust-lld` that came with a compiler, or one of the names that Debian and LLVM use: that of the
+/// compiler's own LLVM first, since an older one may not read what the compiler writes.
+fn find_linker(sysroots: &[PathBuf], llvm: Option<u32>) -> Option<PathBuf> {
     let bundled = sysroots.iter().flat_map(|sysroot| {
         let hosts = fs::read_dir(sysroot.join("lib/rustlib")).into_iter().flatten().flatten();
         hosts.map(|host| host.path().join("bin/rust-lld"))
     });
     // `is_file` follows links: Debian may leave a `rust-lld` that points to a package not installed.
     bundled.into_iter().find(|path| path.is_file()).or_else(|| {
-        let versioned = (14..40).rev().map(|version| format!("wasm-ld-{version}"));
-        ["rust-lld".to_owned(), "wasm-ld".to_owned()].into_iter().chain(versioned).find_map(|name| on_path(&name))
+        let own = llvm.map(|major| format!("wasm-ld-{major}"));
+        let newer = (llvm.unwrap_or(14)..40).rev().map(|major| format!("wasm-ld-{major}"));
+        let names = own.into_iter().chain(newer).chain(["rust-lld".to_owned(), "wasm-ld".to_owned()]);
+        names.into_iter().find_map(|name| on_path(&name))
     })
 }
 
