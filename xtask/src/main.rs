@@ -71,7 +71,7 @@ enum Command {
     #[command(after_help = "Example:\n  cargo xtask guests")]
     Guests,
     /// Run a fuzz target for a while; without a name, list them.
-    #[command(after_help = "Examples:\n  cargo xtask fuzz\n  cargo xtask fuzz json --seconds 60")]
+    #[command(after_help = "Examples:\n  cargo xtask fuzz\n  cargo xtask fuzz json_scan --seconds 60")]
     Fuzz {
         /// The target.
         target: Option<String>,

@@ -63,13 +63,7 @@ fn install_with_apt(facts: &Facts) -> Result<()> {
     if !facts.apt {
         bail!("no apt-get");
     }
-    let mut packages = Vec::new();
-    if !facts.compilers.iter().any(|compiler| compiler.has_source) {
-        packages.extend(["rustc-web", "rust-web-src"]);
-    }
-    if facts.linker.is_none() {
-        packages.push("lld");
-    }
+    let packages = facts.debian_packages();
     if !is_root() {
         bail!("not root: run `apt-get install {}` as root", packages.join(" "));
     }
@@ -81,7 +75,13 @@ fn install_with_apt(facts: &Facts) -> Result<()> {
     };
     run(&mut apt(&["update", "--quiet"])).context("read the package lists")?;
     let mut install = apt(&["install", "--yes", "--quiet", "--no-install-recommends"]);
-    run(install.args(packages)).context("install Debian's compiler for the target")
+    run(install.args(packages)).context("install Debian's compiler for the target")?;
+    // Only now it is known which linker reads what that compiler writes.
+    let linker = Facts::probe(&root()?).debian_packages();
+    if linker.is_empty() {
+        return Ok(());
+    }
+    run(apt(&["install", "--yes", "--quiet", "--no-install-recommends"]).args(linker)).context("install its linker")
 }
 
 fn is_root() -> bool {
