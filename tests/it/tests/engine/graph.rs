@@ -1,14 +1,18 @@
 //! A graph that cannot run is refused before anything is opened, and says why.
 
 use contract::doubles::MemorySink;
-use format::Format;
+use format::{CsvFormat, Format};
 use model::job::KeySpec;
-use model::{Descriptor, FieldKind, InputId, MAX_PARALLELISM, Parallelism};
+use model::{Blame, Descriptor, FieldKind, InputId, MAX_PARALLELISM, Parallelism};
 
 use crate::support::{Job, dedup, descriptor, field, from, pass, per_record, port_with, push_fields, values};
 
 fn refused(job: &Job) -> (String, String) {
     let error = job.0.check().unwrap_err();
+    // What leaves the runtime says the same, with the same page.
+    let seam = contract::Error::from(error.clone());
+    assert_eq!(seam.code(), Some(error.code()));
+    assert_eq!(seam.blame(), Blame::Config);
     (error.code().to_owned(), error.to_string())
 }
 
@@ -97,6 +101,20 @@ fn cuts_that_the_format_does_not_know() {
     let (code, text) = refused(&job);
     assert_eq!(code, "E0731");
     assert!(text.starts_with("operator `dedup` reads `lines`: path `/id` cannot be cut out of raw values"), "{text}");
+}
+
+#[test]
+fn columns_that_a_csv_source_does_not_have() {
+    for (path, why) in [
+        ("/a/b", "path `/a/b` has 2 steps: a CSV column is named by one, like `/name`"),
+        ("/missing", "path `/missing` names no column: the columns are `id`, `v`"),
+    ] {
+        let mut job =
+            lines().function("dedup", &["lines"], dedup(), |node| node.key = Some(KeySpec::Field(path.to_owned())));
+        let columns = ["id", "v"].map(str::to_owned).to_vec();
+        job.0.sources[0].format = Format::Csv(CsvFormat { delimiter: b',', columns });
+        check(&job, "E0732", &format!("operator `dedup` reads `lines`: {why}"));
+    }
 }
 
 #[test]
