@@ -1,6 +1,7 @@
 //! What the operators of a chain share: where their output waits, and how they stop.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ use crate::control::Control;
 use crate::dead_letter::{self, Verdict};
 use crate::metrics::SubtaskMetrics;
 use crate::registry::Registry;
+
+/// The codes of what functions do, as [`super::function::wrong_of`] gives them.
+const CODES_OF_FUNCTIONS: RangeInclusive<&str> = "E0510"..="E0515";
 
 /// Why a chain stops before its end.
 #[derive(Debug)]
@@ -144,6 +148,13 @@ pub(crate) struct Wrong {
     pub(crate) message: String,
 }
 
+impl Wrong {
+    /// A function answers for what it did; what cannot be read as a record was so before it came here.
+    fn blame(&self) -> Blame {
+        if CODES_OF_FUNCTIONS.contains(&self.code) { Blame::Guest } else { Blame::External }
+    }
+}
+
 /// A bad record, as it is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bad<'a> {
@@ -205,7 +216,7 @@ impl Responsible {
             subtask: self.subtask,
             record,
             code: Some(wrong.code.to_owned()),
-            blame: Blame::Guest,
+            blame: wrong.blame(),
             retry: Retry::No,
             message: wrong.message.clone(),
             causes: Vec::new(),

@@ -149,3 +149,21 @@ fn causes_are_kept() {
     assert!(failure.to_string().starts_with("E0299 `keyed`/"), "{failure}");
     assert!(failure.to_string().ends_with(": read the cache: errno 5"), "{failure}");
 }
+
+#[test]
+fn a_record_that_cannot_be_read_is_nobodys_code_and_one_that_traps_is_the_functions() {
+    let broken = Job::new()
+        .source_node("lines", values([r#"{"id":"#]), |node| node.format = format::Format::Json)
+        .function("dedup", &["lines"], dedup(), |node| {
+            node.key = Some(model::job::KeySpec::Field("/id".to_owned()));
+        })
+        .sink("out", &["dedup"], MemorySink::default());
+    let failure = fails(&broken);
+    assert_eq!((failure.code.as_deref(), failure.blame), (Some("E0701"), Blame::External));
+    let trapping = Job::new()
+        .source("lines", values(["poison-trap"]))
+        .function("picky", &["lines"], crate::support::picky(), |_| ())
+        .sink("out", &["picky"], MemorySink::default());
+    let failure = fails(&trapping);
+    assert_eq!((failure.code.as_deref(), failure.blame), (Some("E0511"), Blame::Guest));
+}
