@@ -183,7 +183,7 @@ pub struct Pace {
 pub struct Course {
     /// The longest attempt that succeeded, in rows.
     pub longest_applied: u32,
-    /// Whether an attempt of several rows was over a limit.
+    /// Whether an attempt of several rows was over a limit that holds for all of them together.
     pub was_over_limit: bool,
     /// Whether a row was condemned.
     pub had_bad_row: bool,

@@ -72,6 +72,9 @@ impl FunctionOperator {
         let metrics = &self.responsible.metrics;
         metrics.records_in.add_len(batch.len());
         metrics.bytes_in.add_len(batch.values.total_bytes());
+        if self.is_keyed && batch.routing.is_none() {
+            return Err(self.responsible.broken("a batch of a keyed function came without keys"));
+        }
         self.now = self.now.max(context.control.clock().now());
         let rows = u32::try_from(batch.len()).expect("a batch has fewer than 2^32 rows");
         let mut search = Search::in_pieces(rows, self.pace.most());
@@ -83,9 +86,8 @@ impl FunctionOperator {
                 Step::Done => break,
                 Step::Condemn { row } => {
                     course.had_bad_row = true;
-                    if let Some(failure) = failure.take() {
-                        self.condemn(&whole, row, &failure, context)?;
-                    }
+                    let failure: Failure = failure.take().expect("a row is condemned for the failure before");
+                    self.condemn(&whole, row, &failure, context)?;
                 }
                 Step::Try { rows: tried, fresh } => {
                     if fresh {
@@ -105,8 +107,7 @@ impl FunctionOperator {
                                 whole = part;
                             }
                             self.responsible.metrics.failed_calls.add(1);
-                            let is_limit = matches!(found.kind, FailureKind::OutOfFuel | FailureKind::Deadline);
-                            course.was_over_limit |= is_limit && tried.end - tried.start > 1;
+                            course.was_over_limit |= is_limit(found.kind) && tried.end - tried.start > 1;
                             let hint = found.row.and_then(|row| row.checked_add(tried.start));
                             failure = Some(found);
                             search.report(Outcome::Failed { hint, fresh });
@@ -128,24 +129,29 @@ impl FunctionOperator {
         if let Some(state) = &self.turn.state {
             self.responsible.metrics.note_state(state.stats());
         }
+        self.logs.close();
         let mut lanes = self.outputs.iter_mut().flat_map(|port| &mut port.lanes);
         lanes.try_for_each(|lane| lane.close(context))
     }
 
-    /// One call of the function, and all its effects if it succeeds.
+    /// One call of the function, and all its effects if it succeeds. Its log lines are written unless its rows
+    /// are tried again, which says the same once more.
     fn attempt(&mut self, input: InputId, part: RecordBatch, context: &mut Context) -> Flow<Attempt> {
         let rows = part.len();
         let had_state = self.turn.state.is_some();
+        let is_last_try = rows == 1 && self.function.is_fresh();
         let keys = self.fill_turn(input, part);
         let called = self.function.process(&mut self.turn);
-        self.logs.write(&mut self.turn.staged.logs, &self.turn.batch.records, context);
         if had_state && self.turn.state.is_none() {
             return Err(self.responsible.broken("the function did not give its state back"));
         }
         let found = match called {
             Ok(()) => None,
             Err(ProcessError::Function(failure)) => Some(failure),
-            Err(ProcessError::Host(error)) => return Err(self.responsible.seam(&error)),
+            Err(ProcessError::Host(error)) => {
+                self.logs.write(&mut self.turn.staged.logs, &self.turn.batch.records, context);
+                return Err(self.responsible.seam(&error));
+            }
         };
         let mut records = mem::take(&mut self.turn.batch.records);
         if records.len() != rows {
@@ -157,6 +163,9 @@ impl FunctionOperator {
             Some(failure) => Err(failure),
             None => emits::prepare(&mut self.turn.staged.emits, &records, &mut self.outputs),
         };
+        if prepared.is_ok() || is_last_try {
+            self.logs.write(&mut self.turn.staged.logs, &records, context);
+        }
         match prepared {
             Ok(leaving) => {
                 self.apply()?;
@@ -221,7 +230,7 @@ impl FunctionOperator {
                 }
                 Records::Rows(rows) => vec![input.select(&rows)],
             };
-            let Some(port) = self.outputs.get_mut(output) else { continue };
+            let port = self.outputs.get_mut(output).expect("emits were prepared for these outputs");
             if lane.is_none_or(|lane| lane == 0) {
                 let metrics = &self.responsible.metrics;
                 let count = batches.iter().map(RecordBatch::len).sum();
@@ -229,7 +238,8 @@ impl FunctionOperator {
                 metrics.records_out.add_len(count);
                 metrics.bytes_out.add_len(batches.iter().map(|batch| batch.values.total_bytes()).sum());
             }
-            if let Some(lane) = lane.and_then(|lane| port.lanes.get_mut(lane)) {
+            if let Some(lane) = lane {
+                let lane = port.lanes.get_mut(lane).expect("emits were prepared for these lanes");
                 for batch in batches {
                     lane.send(batch, context)?;
                 }
@@ -273,6 +283,15 @@ enum Attempt {
 
 fn is_every_row(rows: &[u32], count: usize) -> bool {
     rows.len() == count && (0u32..).zip(rows).all(|(row, &emitted)| row == emitted)
+}
+
+/// Whether fewer rows at a time may help: all that is limited for a whole call. A cap on what one call says
+/// is part of the contract.
+fn is_limit(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::OutOfFuel | FailureKind::Deadline | FailureKind::Memory | FailureKind::Contract => true,
+        FailureKind::Rejected | FailureKind::Trap => false,
+    }
 }
 
 /// A failure of a function, as what is wrong with the record.

@@ -58,6 +58,11 @@ impl LogBook {
         }
         self.second = now.as_secs();
         self.left = LINES_PER_SECOND;
+        self.close();
+    }
+
+    /// Says what was lost since it was last said.
+    pub(crate) fn close(&mut self) {
         if self.dropped > 0 {
             let text =
                 format!("{} log lines dropped: at most {LINES_PER_SECOND} a second are let through", self.dropped);
@@ -88,3 +93,6 @@ impl LogBook {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! A bad record is one bad record, whatever its neighbours, under every policy.
 
 use contract::doubles::{ClosureFactory, MapBackend, MemorySink};
-use contract::{Emit, Failure, FailureKind, OutputRecords, ProcessError, StateWrites};
+use contract::{Emit, Failure, FailureKind, LogLevel, LogLine, OutputRecords, ProcessError, StateWrites};
 use model::job::OnError;
 use model::{
     Column, Descriptor, OptionalColumn, OutputId, Parallelism, SlotIndex, StateDescriptor, StateId, StateKind, Values,
@@ -248,23 +248,50 @@ fn emits_that_break_the_contract_are_found_like_any_failure() {
 
 #[test]
 fn an_expensive_function_is_soon_given_no_more_than_it_can_take() {
-    let sink = MemorySink::default();
-    let expensive = ClosureFactory::new(descriptor(&["out"]), |turn| {
-        let rows = u32::try_from(turn.batch.records.len()).unwrap();
-        if rows > 100 {
-            let message = "too much for one record".to_owned();
-            return Err(ProcessError::Function(Failure { kind: FailureKind::OutOfFuel, row: None, message }));
+    for kind in [FailureKind::OutOfFuel, FailureKind::Deadline, FailureKind::Memory, FailureKind::Contract] {
+        let sink = MemorySink::default();
+        let expensive = ClosureFactory::new(descriptor(&["out"]), move |turn| {
+            let rows = u32::try_from(turn.batch.records.len()).unwrap();
+            if rows > 100 {
+                let message = "too much for one record".to_owned();
+                return Err(ProcessError::Function(Failure { kind, row: None, message }));
+            }
+            turn.staged.emits.push(Emit::Forward { output: OutputId(0), rows: (0..rows).collect() });
+            Ok(())
+        });
+        let summary = Job::new()
+            .source("lines", values(numbered("a", 20_000)))
+            .function("expensive", &["lines"], expensive, |_| ())
+            .sink("out", &["expensive"], sink.clone())
+            .batch_rows(1_000)
+            .finish();
+        assert_eq!(sink.texts(), numbered("a", 20_000));
+        let failed = summary.operator("expensive").unwrap().failed_calls;
+        assert!(failed < 20, "{kind}: {failed} failed calls in 20 batches");
+    }
+}
+
+#[test]
+fn a_record_is_logged_once_however_often_it_is_tried() {
+    let loud = ClosureFactory::new(descriptor(&["out"]), |turn| {
+        for (row, value) in (0u32..).zip(turn.batch.records.values.iter()) {
+            let line = LogLine { level: LogLevel::Debug, row: Some(row), message: "seen".to_owned() };
+            turn.staged.logs.push(line);
+            if value == Some(b"bad") {
+                let message = "told to".to_owned();
+                return Err(ProcessError::Function(Failure { kind: FailureKind::Trap, row: None, message }));
+            }
         }
-        turn.staged.emits.push(Emit::Forward { output: OutputId(0), rows: (0..rows).collect() });
         Ok(())
     });
+    let mut input = numbered("good", 500);
+    input[300] = "bad".to_owned();
     let summary = Job::new()
-        .source("lines", values(numbered("a", 20_000)))
-        .function("expensive", &["lines"], expensive, |_| ())
-        .sink("out", &["expensive"], sink.clone())
-        .batch_rows(1_000)
+        .source("lines", values(input))
+        .function("loud", &["lines"], loud, |node| node.on_error = OnError::Skip)
+        .sink("out", &["loud"], MemorySink::default())
+        .batch_rows(500)
         .finish();
-    assert_eq!(sink.texts(), numbered("a", 20_000));
-    let failed = summary.operator("expensive").unwrap().failed_calls;
-    assert!(failed < 20, "{failed} failed calls in 20 batches");
+    // The clock stands still: in its one second 100 lines are let through.
+    assert_eq!(summary.operator("loud").unwrap().log_lines_dropped, 400);
 }
