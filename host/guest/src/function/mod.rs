@@ -248,6 +248,10 @@ impl UserFunction for GuestFunction {
     fn fuel_used(&self) -> u64 {
         self.fuel_used
     }
+
+    fn take_said(&mut self) -> Staged {
+        std::mem::take(&mut self.pending)
+    }
 }
 
 impl std::fmt::Debug for GuestFunction {

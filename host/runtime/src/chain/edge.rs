@@ -47,6 +47,14 @@ impl Edge {
         }
     }
 
+    /// Sends everything, and that nothing follows.
+    pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
+        if let EdgeKey::Assigned(assigner) = &mut self.key {
+            assigner.close();
+        }
+        self.target.close(context)
+    }
+
     /// Takes a batch of the output; `dropped` rows are none of its business.
     pub(crate) fn accept(
         &mut self,
@@ -55,13 +63,17 @@ impl Edge {
         dropped: &[u32],
         context: &mut Context,
     ) -> Flow {
-        batch.fields = self.fields.iter().filter_map(|field| cut.take(*field)).collect();
+        let fields: Option<Vec<_>> = self.fields.iter().map(|field| cut.take(*field)).collect();
+        batch.fields = fields.ok_or_else(|| self.consumer.broken("a field of the function was not cut"))?;
         batch.routing = None;
         let mut lost = dropped.to_vec();
         self.deal_with_faults(&batch, cut, dropped, &mut lost, context)?;
         let keys = match &mut self.key {
             EdgeKey::None => None,
-            EdgeKey::Cut(key) => cut.take(*key).and_then(into_keys),
+            EdgeKey::Cut(key) => {
+                let keys = cut.take(*key).and_then(into_keys);
+                Some(keys.ok_or_else(|| self.consumer.broken("the key of the function was not cut as text"))?)
+            }
             EdgeKey::RecordKey => {
                 let no_keys = OptionalColumn::default();
                 let keys = batch.record_keys.as_ref().unwrap_or(&no_keys);
@@ -85,7 +97,7 @@ impl Edge {
         if !lost.is_empty() {
             batch = batch.select(&rows_without(batch.len(), &lost));
         }
-        self.target.deliver(batch, context)
+        self.target.deliver(batch, &self.consumer, context)
     }
 
     /// Deals with the rows whose key or fields could not be cut, and adds them to `lost`.
@@ -123,7 +135,7 @@ impl Responsible {
         self.deal(Bad::Record { batch, row: row as usize, key: None }, wrong, context)
     }
 
-    /// The keys of all rows; a row without one is dealt with and added to `lost`.
+    /// The keys of all rows; a row without one is dealt with and added to `lost`, which is sorted.
     fn present_keys<'a>(
         &self,
         batch: &RecordBatch,
@@ -139,7 +151,7 @@ impl Responsible {
                 Some(key) => keys.push(key),
                 None => {
                     keys.push(&[]);
-                    if !lost.iter().take(before).any(|known| *known == row) {
+                    if lost.get(..before).is_none_or(|known| known.binary_search(&row).is_err()) {
                         lost.push(row);
                         self.refuse(batch, row, &null_key(why), context)?;
                     }

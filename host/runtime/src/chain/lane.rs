@@ -31,11 +31,13 @@ impl Lane {
         self.edges.iter_mut().try_for_each(Edge::open)
     }
 
-    /// Sends records on. Returns how many were none, for the source to account for.
-    pub(crate) fn send(&mut self, batch: RecordBatch, context: &mut Context) -> Flow<usize> {
-        let mut dropped = 0;
+    /// Sends records on. Returns what was none, for the source to account for.
+    pub(crate) fn send(&mut self, batch: RecordBatch, context: &mut Context) -> Flow<Dropped> {
+        let mut dropped = Dropped::default();
         for chunk in chunks(batch, context.limits.max_rows, context.limits.max_bytes) {
-            dropped += self.send_chunk(chunk, context)?;
+            let of_chunk = self.send_chunk(chunk, context)?;
+            dropped.rows += of_chunk.rows;
+            dropped.bytes += of_chunk.bytes;
         }
         Ok(dropped)
     }
@@ -45,12 +47,12 @@ impl Lane {
     }
 
     pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
-        self.edges.iter_mut().try_for_each(|edge| edge.target.close(context))
+        self.edges.iter_mut().try_for_each(|edge| edge.close(context))
     }
 
-    fn send_chunk(&mut self, mut batch: RecordBatch, context: &mut Context) -> Flow<usize> {
+    fn send_chunk(&mut self, mut batch: RecordBatch, context: &mut Context) -> Flow<Dropped> {
         if batch.is_empty() {
-            return Ok(0);
+            return Ok(Dropped::default());
         }
         let Decoded { columns, faults } = match &mut self.decoder {
             Some(decoder) => decoder.decode(&batch.values),
@@ -61,13 +63,23 @@ impl Lane {
             Some((time, source)) => take_times(&mut batch, &mut cut, *time, source, context)?,
             None => Vec::new(),
         };
-        let Some((last, others)) = self.edges.split_last_mut() else { return Ok(dropped.len()) };
+        let bytes_of = |row: &u32| batch.values.get(*row as usize).map_or(0, <[u8]>::len);
+        let sum = Dropped { rows: dropped.len(), bytes: dropped.iter().map(bytes_of).sum() };
+        let Some((last, others)) = self.edges.split_last_mut() else { return Ok(sum) };
         for edge in others {
             edge.accept(batch.clone(), &mut cut, &dropped, context)?;
         }
         last.accept(batch, &mut cut, &dropped, context)?;
-        Ok(dropped.len())
+        Ok(sum)
     }
+}
+
+/// What of a batch went no further, for every edge alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub(crate) rows: usize,
+    /// Bytes of their values.
+    pub(crate) bytes: usize,
 }
 
 /// What was cut out of a chunk; a column leaves with its last user.

@@ -139,7 +139,11 @@ impl Chain {
     }
 
     fn deliver(&mut self, operator: usize, input: InputId, batch: RecordBatch) -> Flow {
-        let Some(operator) = self.operators.get_mut(operator) else { return Ok(()) };
+        let count = self.operators.len();
+        let Some(operator) = self.operators.get_mut(operator) else {
+            let message = format!("a batch came for operator {operator} of a chain of {count}");
+            return Err(self.first_responsible().map_or(Stop::Quiet, |first| first.broken(message)));
+        };
         let watch = Watch::start(&self.context);
         match operator {
             Operator::Function(function) => function.process(input, batch, &mut self.context)?,

@@ -6,7 +6,7 @@ use model::{InputId, RecordBatch, StreamElement, SubtaskIndex};
 use protocol::batching::{self, Gathered};
 use protocol::key_group::group_of;
 
-use super::context::{Context, Delivery, Flow, Stop};
+use super::context::{Context, Delivery, Flow, Responsible, Stop};
 use crate::batches::{compact, concatenate};
 use crate::queue::Sender;
 
@@ -127,10 +127,9 @@ impl Exchange {
         clippy::indexing_slicing,
         reason = "a group is below the number of owners, an owner below that of outlets"
     )]
-    fn split(&mut self, batch: RecordBatch, context: &mut Context) -> Flow {
+    fn split(&mut self, batch: RecordBatch, consumer: &Responsible, context: &mut Context) -> Flow {
         let Some(routing) = &batch.routing else {
-            debug_assert!(false, "a keyed edge adds routing");
-            return Ok(());
+            return Err(consumer.broken("a batch for a keyed function came without keys"));
         };
         for rows in &mut self.rows {
             rows.clear();
@@ -152,7 +151,8 @@ impl Exchange {
 }
 
 impl Target {
-    pub(crate) fn deliver(&mut self, batch: RecordBatch, context: &mut Context) -> Flow {
+    /// Sends a batch on to `consumer`.
+    pub(crate) fn deliver(&mut self, batch: RecordBatch, consumer: &Responsible, context: &mut Context) -> Flow {
         if batch.is_empty() {
             return Ok(());
         }
@@ -165,9 +165,10 @@ impl Target {
             Self::Rotate { outlets, next } => {
                 let turn = *next % outlets.len().max(1);
                 *next = turn + 1;
-                outlets.get_mut(turn).map_or(Ok(()), |outlet| outlet.push(batch, context))
+                let outlet = outlets.get_mut(turn).ok_or_else(|| consumer.broken("an edge leads to no subtask"))?;
+                outlet.push(batch, context)
             }
-            Self::Exchange(exchange) => exchange.split(batch, context),
+            Self::Exchange(exchange) => exchange.split(batch, consumer, context),
         }
     }
 

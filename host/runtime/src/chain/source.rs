@@ -108,8 +108,11 @@ impl SourceHead {
             let new = count.saturating_sub(*known);
             *known += new;
             self.responsible.metrics.count_faults(name, new);
-            self.responsible.metrics.skipped.add(new);
-            self.responsible.metrics.records_in.add(new);
+            // An empty line stands where a record may; what else is passed over never was one.
+            if name == EMPTY_LINES {
+                self.responsible.metrics.skipped.add(new);
+                self.responsible.metrics.records_in.add(new);
+            }
         }
     }
 
@@ -124,8 +127,8 @@ impl SourceHead {
         }
         let rows = batch.len();
         let dropped = self.lane.send(batch, context)?;
-        metrics.records_out.add_len(rows - dropped);
-        metrics.bytes_out.add_len(bytes);
+        metrics.records_out.add_len(rows - dropped.rows);
+        metrics.bytes_out.add_len(bytes - dropped.bytes);
         Ok(())
     }
 

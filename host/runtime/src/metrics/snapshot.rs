@@ -47,7 +47,7 @@ pub struct OperatorSnapshot {
     pub dead_letters: u64,
     /// Records it gave up on and dropped; empty lines too.
     pub skipped: u64,
-    /// Bad records by reason.
+    /// Bad records by reason, and by name what a source passed over on purpose.
     pub faults: BTreeMap<String, u64>,
     /// Calls of the function that failed, the search for the bad record included.
     pub failed_calls: u64,

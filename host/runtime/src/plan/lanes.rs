@@ -103,7 +103,8 @@ impl Planner<'_> {
             Consumer::Function(index, input) => {
                 let graph = self.checked.graph;
                 let node = graph.functions.get(index).expect("consumers are nodes of the graph");
-                let metrics = self.metrics(&node.uid, SubtaskMetrics::default());
+                // What it assigns counts as well.
+                let metrics = self.metrics(&node.uid, SubtaskMetrics::for_function(node.factory.descriptor()));
                 let consumer = Responsible {
                     operator: node.uid.clone(),
                     subtask,
@@ -112,18 +113,22 @@ impl Planner<'_> {
                     metrics,
                 };
                 let is_keyed = node.factory.descriptor().keyed;
-                let key = self.edge_key(index, node, key, subtask);
+                let key = self.edge_key(index, node, key, &consumer);
                 let target = self.target(producer, Node::Function(index), input, node.parallelism, subtask, is_keyed);
                 Edge { consumer, key, cuts, fields, target }
             }
         }
     }
 
-    fn edge_key(&self, index: usize, node: &FunctionNode, cut: Option<CutUse>, subtask: SubtaskIndex) -> EdgeKey {
+    fn edge_key(&self, index: usize, node: &FunctionNode, cut: Option<CutUse>, consumer: &Responsible) -> EdgeKey {
         if node.factory.descriptor().assigns
-            && let Some(task) = self.task(index, subtask)
+            && let Some(task) = self.task(index, consumer.subtask)
         {
-            return EdgeKey::Assigned(Box::new(Assigner::new(Arc::clone(&node.factory), task)));
+            return EdgeKey::Assigned(Box::new(Assigner::new(
+                Arc::clone(&node.factory),
+                task,
+                Arc::clone(&consumer.metrics),
+            )));
         }
         match (&node.key, cut) {
             (Some(KeySpec::RecordKey), _) => EdgeKey::RecordKey,

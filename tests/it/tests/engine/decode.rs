@@ -1,9 +1,10 @@
 //! What cannot be decoded meets the `on_error` of who asked for it, and nobody else is troubled.
 
 use contract::doubles::{MemoryItem, MemoryRecord, MemorySink, MemorySource};
+use contract::{Error, Polled, Source, SourceReader, Split, SplitAssignment};
 use format::{Format, TimeUnit};
 use model::job::{KeySpec, OnError};
-use model::{Descriptor, EventTime, FieldKind};
+use model::{Descriptor, EventTime, FieldKind, Position, SourceId, SplitIndex};
 use runtime::EventTimeCut;
 
 use crate::support::{Job, Out, dedup, descriptor, field, pass, per_record, port_with, record, values};
@@ -127,6 +128,8 @@ fn event_time_is_cut_once_and_its_faults_are_the_sources() {
     );
     let orders = summary.operator("orders").unwrap();
     assert_eq!((orders.records_in, orders.records_out, orders.dead_letters), (6, 3, 3));
+    let sent: usize = [0, 4, 5].map(|row: usize| input[row].len()).iter().sum();
+    assert_eq!(orders.bytes_out, sent as u64);
 }
 
 #[test]
@@ -158,6 +161,46 @@ fn empty_lines_are_passed_over_for_json_and_are_records_for_raw() {
         assert_eq!(sink.texts(), expected);
         assert_eq!(summary.operator("lines").unwrap().skipped, skipped);
     }
+}
+
+/// Values, of which some things were passed over.
+struct PassingOver(MemorySource);
+
+struct PassedOver(Box<dyn SourceReader>);
+
+impl Source for PassingOver {
+    fn splits(&self) -> Result<Vec<Split>, Error> {
+        self.0.splits()
+    }
+
+    fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, Error> {
+        Ok(Box::new(PassedOver(self.0.open(id, splits)?)))
+    }
+}
+
+impl SourceReader for PassedOver {
+    fn poll(&mut self, max_rows: usize, max_bytes: usize) -> Result<Polled, Error> {
+        self.0.poll(max_rows, max_bytes)
+    }
+
+    fn positions(&self) -> Vec<(SplitIndex, Position)> {
+        self.0.positions()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        vec![("empty-lines", 2), ("byte-order-marks", 1)]
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_record() {
+    let summary = Job::new()
+        .source("lines", PassingOver(values(["{}", "1"])))
+        .sink("out", &["lines"], MemorySink::default())
+        .finish();
+    let lines = summary.operator("lines").unwrap();
+    assert_eq!((lines.records_in, lines.records_out, lines.skipped), (4, 2, 2));
+    assert_eq!((lines.faults["empty-lines"], lines.faults["byte-order-marks"]), (2, 1));
 }
 
 #[test]
