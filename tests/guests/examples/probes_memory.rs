@@ -7,7 +7,7 @@ struct ProbesMemory;
 impl Behaviour for ProbesMemory {
     fn process(batch: InputBatch) -> Result<(), BadRecord> {
         for _ in 0..1000 {
-            let before = grow_memory(60);
+            let before = grow_memory(52);
             assert_eq!(before, usize::MAX, "the memory ends before");
         }
         let before = grow_memory(16);

@@ -6,7 +6,7 @@ use crate::{kit::*, patch};
 
 #[test]
 fn memory_that_a_function_did_not_get_is_not_counted() {
-    // At most 64 pages of the 128 that the limit is: 60 more never fit, 16 more do once.
+    // At most 64 pages of the 128 that the limit is: 52 more never fit, 16 more do once.
     let core = patch::with_memory_of(&core_module("probes_memory"), 20, 64);
     let module = shared_sandbox().load(&componentize(&core)).unwrap();
     let mut function = GuestFactory::new(module, tight()).unwrap().open(&task("{}")).unwrap();
