@@ -1,6 +1,7 @@
 //! `tidegate build`: a component, checked and described.
 
 use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -61,7 +62,8 @@ fn compile(path: &Path, output: OutputFormat) -> Result<Built, CliError> {
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = std::fs::create_dir_all(folder).and_then(|()| {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let readable = std::fs::Permissions::from_mode(0o644);
+        let mut file = tempfile::Builder::new().permissions(readable).tempfile_in(folder)?;
         std::io::Write::write_all(&mut file, bytes)?;
         file.persist(path).map(drop).map_err(|error| error.error)
     });
