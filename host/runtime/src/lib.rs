@@ -15,7 +15,7 @@
 //!
 //! # Invariants
 //! 1. A subtask is one thread and owns its instances, tables, readers and writers; it shares nothing
-//!    but queues, counters and [`control`].
+//!    but queues, counters and one control.
 //! 2. A value is parsed at most once at one output.
 //! 3. Every record that enters an operator leaves it, is counted as not wanted by its function, or
 //!    meets its `on_error`.

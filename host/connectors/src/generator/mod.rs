@@ -3,7 +3,7 @@
 //! # How a record is made
 //! Records are numbered from 0 over the whole source; split `i` of `p` holds the numbers `i`, `i + p`,
 //! `i + 2p` …, so the records do not depend on the parallelism. Everything about record `n` follows from
-//! `seed` and `n` by [`draw`](draws::Draws::draw), which is the finalizer of splitmix64: no state is
+//! `seed` and `n` by `draw`, which is the finalizer of splitmix64: no state is
 //! carried from record to record, and a position is a record number.
 //!
 //! With a share of duplicates, a draw decides whether `n` repeats an earlier record, and another which

@@ -19,7 +19,7 @@ use super::problem::Problems;
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 /// The deepest nesting: a job file needs 5 levels, a function's `config` may need some more.
 pub const MAX_DEPTH: usize = 64;
-/// The most that a file may hold once its aliases are replaced, in bytes of text and [`VALUE_BYTES`] a
+/// The most that a file may hold once its aliases are replaced, in bytes of text and `VALUE_BYTES` a
 /// value: so that ten lines of aliases of aliases do not fill the memory.
 pub const MAX_EXPANDED_BYTES: usize = 16 * MAX_FILE_BYTES;
 /// What a value counts beside its text.
