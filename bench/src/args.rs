@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::cases::Variant;
+
 /// Measures the engine against a native function and a bare loop.
 ///
 /// Example: cargo xtask bench -- --quick --case dedup
@@ -13,6 +15,10 @@ pub(crate) struct Args {
     /// Only cases whose name begins so; may be given several times
     #[arg(long = "case", value_name = "NAME")]
     pub(crate) cases: Vec<String>,
+
+    /// Only variants whose name begins so, and the guest: native, raw, fuel-off, batch-1, batch-64, batch-1024
+    #[arg(long = "variant", value_name = "NAME")]
+    pub(crate) variants: Vec<String>,
 
     /// Records of each input
     #[arg(long, value_name = "COUNT")]
@@ -48,6 +54,16 @@ impl Args {
     /// How many records each input has.
     pub(crate) fn record_count(&self) -> u64 {
         self.records.unwrap_or(if self.quick { Self::QUICK_RECORDS } else { Self::RECORDS })
+    }
+
+    /// The variants asked for; the guest is always one, since the others are compared with it.
+    pub(crate) fn wanted_variants(&self) -> Vec<Variant> {
+        let wanted = |variant: &Variant| {
+            *variant == Variant::Guest
+                || self.variants.is_empty()
+                || self.variants.iter().any(|prefix| variant.key().starts_with(prefix.as_str()))
+        };
+        Variant::ALL.into_iter().filter(wanted).collect()
     }
 
     /// Whether the case called `name` was asked for.

@@ -35,6 +35,8 @@ pub(crate) struct Ended {
     pub(crate) fuel: u64,
     /// Live bytes of all keyed state.
     pub(crate) live_bytes: u64,
+    /// Bytes that the tables of keyed state take, indexes and dead entries included.
+    pub(crate) table_bytes: u64,
 }
 
 /// A step of a case: a function and what it is keyed by.
@@ -125,11 +127,12 @@ impl Job {
         let summary = handle.wait()?;
         let fuel = summary.operators.iter().map(|operator| operator.fuel_used).sum();
         let live_bytes = summary.operators.iter().map(|operator| operator.state.live_bytes).sum();
+        let table_bytes = summary.operators.iter().map(|operator| operator.state.memory_bytes).sum();
         let mut tally = self.counts.tally();
         if self.writes_file {
             tally.records = summary.operator("sink").map_or(0, |sink| sink.records_out);
         }
-        Ok(Ended { tally, fuel, live_bytes })
+        Ok(Ended { tally, fuel, live_bytes, table_bytes })
     }
 }
 

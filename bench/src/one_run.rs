@@ -45,6 +45,8 @@ pub(crate) struct RunResult {
     pub(crate) fuel: u64,
     /// Bytes of the live entries of keyed state at the end.
     pub(crate) live_bytes: u64,
+    /// Bytes that the tables of keyed state take at the end.
+    pub(crate) table_bytes: u64,
 }
 
 /// Runs `spec` in a process of its own.
@@ -75,8 +77,8 @@ pub(crate) fn here(spec: &RunSpec) -> anyhow::Result<RunResult> {
     let (ended, cost) = cost_of(|| job.run());
     let ended = ended?;
     let (_, resident_peak_bytes) = resident_bytes()?;
-    let engine::Ended { tally, fuel, live_bytes } = ended;
-    Ok(RunResult { tally, cost, resident_before_bytes, resident_peak_bytes, fuel, live_bytes })
+    let engine::Ended { tally, fuel, live_bytes, table_bytes } = ended;
+    Ok(RunResult { tally, cost, resident_before_bytes, resident_peak_bytes, fuel, live_bytes, table_bytes })
 }
 
 fn run_raw(spec: &RunSpec, output: &Path) -> anyhow::Result<RunResult> {
@@ -87,5 +89,13 @@ fn run_raw(spec: &RunSpec, output: &Path) -> anyhow::Result<RunResult> {
         SinkKind::File => cost_of(|| raw::run(spec.work, &spec.input, &mut Writing::create(output)?)),
     };
     let (_, resident_peak_bytes) = resident_bytes()?;
-    Ok(RunResult { tally: tally?, cost, resident_before_bytes, resident_peak_bytes, fuel: 0, live_bytes: 0 })
+    Ok(RunResult {
+        tally: tally?,
+        cost,
+        resident_before_bytes,
+        resident_peak_bytes,
+        fuel: 0,
+        live_bytes: 0,
+        table_bytes: 0,
+    })
 }

@@ -50,6 +50,7 @@ struct VariantReport {
     wall_over_guest: Spread,
     peak_mib: f64,
     grown_mib: f64,
+    tables_mib: f64,
     fuel_per_record: f64,
     /// Every run, in the order of the rounds.
     runs: Vec<RunResult>,
@@ -141,7 +142,7 @@ impl CaseReport {
             "CPU s per million",
             "CPU / guest",
             "wall / guest",
-            "peak MiB (grown)",
+            "peak MiB (grown, tables)",
             "fuel per record",
         ]);
         for variant in &self.variants {
@@ -151,7 +152,7 @@ impl CaseReport {
                 spread(&variant.cpu_s_per_million),
                 spread(&variant.cpu_over_guest),
                 spread(&variant.wall_over_guest),
-                format!("{:.0} ({:.0})", variant.peak_mib, variant.grown_mib),
+                format!("{:.0} ({:.0}, {:.0})", variant.peak_mib, variant.grown_mib, variant.tables_mib),
                 format!("{:.0}", variant.fuel_per_record),
             ]);
         }
@@ -190,6 +191,7 @@ fn sum_up(runs: &Runs, guest: &Runs, records: u64) -> Option<VariantReport> {
         wall_over_guest: Spread::of_ratios(&runs.wall(), &guest.wall())?,
         peak_mib: runs.median(|run| run.resident_peak_bytes as f64) / MIB,
         grown_mib: runs.median(grown) / MIB,
+        tables_mib: runs.median(|run| run.table_bytes as f64) / MIB,
         fuel_per_record: runs.median(|run| run.fuel as f64) / records as f64,
         runs: runs.results.clone(),
     })

@@ -13,6 +13,7 @@ fn result(cpu_ns: u64) -> RunResult {
         resident_peak_bytes: 3 << 20,
         fuel: 5_000,
         live_bytes: 2 << 20,
+        table_bytes: 3 << 20,
     }
 }
 
