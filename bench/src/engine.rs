@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use connectors::file::{FileSink, FileSinkOptions, FileSource, FileSourceOptions};
-use contract::{Error, FunctionFactory, Sink, SinkWriter};
+use contract::{Error, FunctionFactory, Sink, SinkWriter, WriterTask};
 use format::Format;
 use guest::{Compiler, GuestFactory, Limits, Sandbox, SandboxOptions};
 use model::job::{FormatSpec, InputRef, KeySpec, OnError, SinkCompression, SourceCompression};
-use model::{InputId, JobName, OperatorUid, Parallelism, RecordBatch, SubtaskIndex};
+use model::{InputId, JobName, OperatorUid, Parallelism, RecordBatch};
 use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock};
 use state::MemoryBackend;
 
@@ -205,7 +205,7 @@ struct TallyWriter {
 }
 
 impl Sink for TallySink {
-    fn open(&self, _: SubtaskIndex, _: Parallelism) -> Result<Box<dyn SinkWriter>, Error> {
+    fn open(&self, _task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error> {
         Ok(Box::new(TallyWriter { sums: self.sums, counts: Arc::clone(&self.counts), found: Tally::default() }))
     }
 }

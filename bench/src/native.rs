@@ -166,7 +166,7 @@ fn load(turn: &mut Turn) -> Result<OptionalColumn, ProcessError> {
 
 fn store(turn: &mut Turn, slots: Vec<SlotIndex>, values: OptionalColumn) {
     if !slots.is_empty() {
-        turn.staged.writes.push(StateWrites { state: STATE, slots, entry_keys: None, values });
+        turn.staged.writes.push(StateWrites { state: STATE, slots, values, ..StateWrites::default() });
     }
 }
 

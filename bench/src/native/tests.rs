@@ -43,7 +43,7 @@ fn turn(
     let records =
         RecordBatch { values: Values::from(values.iter().collect::<Column>()), fields, ..RecordBatch::default() };
     let hashes = (0..keys.len() as u64).collect();
-    let keys = Arc::new(SlotKeys { keys: keys.iter().collect(), hashes });
+    let keys = Arc::new(SlotKeys { keys: keys.iter().collect(), hashes, ..SlotKeys::default() });
     let batch = InputBatch { slots: slots.to_vec(), keys: Arc::clone(&keys), records, ..InputBatch::default() };
     let mut turn = Turn { batch, state: state.take(), ..Turn::default() };
     function.process(&mut turn).unwrap();

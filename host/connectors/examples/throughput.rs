@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use connectors::file::{FileSink, FileSinkOptions, FileSource, FileSourceOptions};
 use connectors::generator::{GeneratorOptions, GeneratorSource};
-use contract::{Clock, Polled, Sink, SinkWriter, Source, SplitAssignment};
+use contract::{Clock, Polled, Sink, SinkWriter, Source, SplitAssignment, WriterTask};
 use model::job::{FormatSpec, GeneratorShape, GeneratorSpec, SinkCompression, SourceCompression};
 use model::{HostTime, Parallelism, SourceId, SubtaskIndex};
 
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
                 overwrite: true,
                 format: FormatSpec::Json,
             };
-            let mut writer = FileSink::new(options).open(SubtaskIndex(0), Parallelism(1))?;
+            let mut writer = FileSink::new(options).open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1)))?;
             run("make and write", &generator(records)?, Some(writer.as_mut()))?;
             Ok(writer.close()?)
         }
@@ -73,7 +73,11 @@ fn generator(records: &str) -> Result<GeneratorSource> {
 }
 
 fn run(what: &str, source: &dyn Source, mut writer: Option<&mut dyn SinkWriter>) -> Result<()> {
-    let splits = source.splits()?.into_iter().map(|split| SplitAssignment { split, position: None }).collect();
+    let splits = source
+        .splits()?
+        .into_iter()
+        .map(|split| SplitAssignment { split, position: None, identity: Vec::new() })
+        .collect();
     let mut reader = source.open(SourceId(0), splits)?;
     let (mut records, mut bytes) = (0u64, 0u64);
     let started = processor_nanos()?;

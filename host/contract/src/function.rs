@@ -71,6 +71,9 @@ pub struct StateWrites {
     pub entry_keys: Option<Column>,
     /// What to write; absent deletes.
     pub values: OptionalColumn,
+    /// The write time of each, for a state that expires by event time: the event time of the record that
+    /// wrote, or made, the entry. Empty: the latest of its slot's rows.
+    pub written: Vec<EventTime>,
 }
 
 /// Records a function made.

@@ -15,6 +15,8 @@ pub mod compliance;
 pub mod doubles;
 mod error;
 mod function;
+mod object;
+mod random;
 mod sink;
 mod source;
 mod state;
@@ -26,6 +28,11 @@ pub use function::{
     Emit, Failure, FailureKind, FunctionFactory, InputBatch, LogLevel, LogLine, OutputRecords, ProcessError, RowKind,
     Staged, StateWrites, Task, Turn, UserFunction,
 };
-pub use sink::{Sink, SinkWriter};
+pub use object::{ListedObject, ObjectHandle, SnapshotStore};
+pub use random::Randomness;
+pub use sink::{Delivery, Publisher, Sink, SinkWriter, StagedOutput, Staging, WriterTask};
 pub use source::{Polled, Rejected, Source, SourceReader, Split, SplitAssignment};
-pub use state::{KeyedState, SlotKeys, StateBackend, StateScope, StateStats};
+pub use state::{
+    KeyedState, LookTimes, SlotKeys, StateBackend, StateDelta, StateEntry, StateImage, StatePart, StateScope,
+    StateStats,
+};

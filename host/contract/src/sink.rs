@@ -1,26 +1,92 @@
 //! Where records go.
 
-use model::{Parallelism, RecordBatch, SubtaskIndex};
+use model::{Epoch, Generation, LineageId, Parallelism, RecordBatch, SubtaskIndex};
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
+/// What a sink promises of the records that reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delivery {
+    /// Records leave as they come; after a crash some leave again.
+    AtLeastOnce,
+    /// What leaves again has the same effect as the first time, as far as the receiver does its part.
+    Idempotent,
+    /// Each record is visible once: it is staged with its epoch and published after the manifest.
+    ExactlyOnce,
+}
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriterTask {
+    /// The subtask.
+    pub subtask: SubtaskIndex,
+    /// How many write.
+    pub parallelism: Parallelism,
+    /// The history that the output belongs to.
+    pub lineage: LineageId,
+    /// The incarnation that writes: what it stages is never mistaken for what another one staged.
+    pub generation: Generation,
+}
+
+impl WriterTask {
+    /// The writer of a job without checkpoints.
+    #[must_use]
+    pub fn plain(subtask: SubtaskIndex, parallelism: Parallelism) -> Self {
+        Self { subtask, parallelism, lineage: LineageId(0), generation: Generation(0) }
+    }
+}
+
+/// What one writer staged in one epoch: durable, and invisible outside until it is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StagedOutput {
+    /// The unit that publishes in order.
+    pub slot: u32,
+    /// How many records it holds.
+    pub records: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// What the sink needs to publish it, in the sink's own encoding, which carries its version.
+    pub body: Vec<u8>,
+}
+
+/// The slow half of staging: makes what was written durable. Runs on another thread than the writer's,
+/// while the writer goes on with the next epoch. Nothing staged: no output.
+pub type Staging = Box<dyn FnOnce() -> Result<Vec<StagedOutput>, Error> + Send>;
+
 /// A sink of a job. Shared by the subtasks that write it.
 pub trait Sink: Send + Sync {
+    /// What it promises in a job with checkpoints.
+    fn delivery(&self) -> Delivery {
+        Delivery::AtLeastOnce
+    }
+
     /// A writer for one subtask. Called on the thread that will write.
     ///
     /// # Errors
     /// When the target cannot be opened, or holds what would be overwritten.
-    fn open(&self, subtask: SubtaskIndex, parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, Error>;
+    fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error>;
+
+    /// What publishes staged output; `None` for a sink that stages nothing.
+    ///
+    /// # Errors
+    /// When the target cannot be opened.
+    fn publisher(&self, _lineage: LineageId) -> Result<Option<Box<dyn Publisher>>, Error> {
+        Ok(None)
+    }
 }
 
 /// Writes batches, in order. Owned by one thread.
 ///
 /// # Promises
-/// 1. Records leave in the order of the calls.
-/// 2. After [`SinkWriter::flush`] returned ok, everything written before is with the target.
+/// 1. Records leave, or are staged, in the order of the calls.
+/// 2. After [`SinkWriter::flush`] returned ok, everything written before is with the target, if the sink is
+///    not [`Delivery::ExactlyOnce`].
 /// 3. Dropping a writer without [`SinkWriter::close`] loses at most what was not flushed; it never
 ///    leaves half a record.
 /// 4. After an error every later call gives that error: nobody takes for written what is missing.
+/// 5. Of a sink that is [`Delivery::ExactlyOnce`] nothing is visible before a [`Publisher`] made it so.
 pub trait SinkWriter: Send {
     /// Takes a batch; may buffer.
     ///
@@ -34,9 +100,49 @@ pub trait SinkWriter: Send {
     /// When the target refuses it.
     fn flush(&mut self) -> Result<(), Error>;
 
-    /// Flushes and ends. Nothing is written afterwards.
+    /// Ends an epoch: everything written since the last call belongs to it. Quick: what is slow is left to
+    /// the [`Staging`] that is returned.
+    ///
+    /// # Errors
+    /// When the target refuses it.
+    fn stage(&mut self, _epoch: Epoch) -> Result<Staging, Error> {
+        self.flush()?;
+        Ok(Box::new(|| Ok(Vec::new())))
+    }
+
+    /// Flushes and ends. Nothing is written afterwards. What an exactly-once sink did not stage is dropped.
     ///
     /// # Errors
     /// When the target refuses it.
     fn close(&mut self) -> Result<(), Error>;
+}
+
+/// Makes staged output visible. Owned by one thread.
+///
+/// # Promises
+/// 1. `publish` returns ok only when the whole epoch is known to be visible; it may be called again, after any
+///    error and after any crash, by this or a later publisher of the lineage, and the effect is that of one call.
+/// 2. Epochs come in rising order; a call for an epoch at or below the last one published changes nothing.
+/// 3. An error leaves the epoch to be published again; nothing of a later epoch is visible meanwhile.
+///
+/// Calls may block for as long as the target takes; data threads never make them.
+pub trait Publisher: Send {
+    /// Publishes what was staged for `epoch`, in the order given.
+    ///
+    /// # Errors
+    /// When the target does not answer or refuses; [`model::Retry::No`] where no repetition can help.
+    fn publish(&mut self, epoch: Epoch, staged: &[StagedOutput]) -> Result<(), Error>;
+
+    /// The last epoch published in the lineage, as the target itself knows it; `None`: none yet.
+    ///
+    /// # Errors
+    /// When the target does not answer.
+    fn last_published(&mut self) -> Result<Option<Epoch>, Error>;
+
+    /// Removes what earlier generations staged and no manifest lists. `listed` is everything that is listed.
+    /// Returns how much was removed.
+    ///
+    /// # Errors
+    /// When the target does not answer.
+    fn discard_orphans(&mut self, listed: &[StagedOutput]) -> Result<u64, Error>;
 }

@@ -22,6 +22,8 @@ pub struct SplitAssignment {
     pub split: Split,
     /// Where reading resumes; `None` for the source's own beginning.
     pub position: Option<Position>,
+    /// What [`SourceReader::identity`] said when the position was noted; empty where nothing is known.
+    pub identity: Vec<u8>,
 }
 
 /// A source of a job. Shared by the subtasks that read it.
@@ -35,7 +37,8 @@ pub trait Source: Send + Sync {
     /// A reader for some of the splits. Called once per subtask, on the thread that will poll it.
     ///
     /// # Errors
-    /// When a split cannot be opened or a position no longer exists.
+    /// When a split cannot be opened, a position no longer exists, or the split is another than the one whose
+    /// identity was noted.
     fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, Error>;
 }
 
@@ -77,7 +80,8 @@ pub enum Polled {
 /// 1. Within a split positions rise, and every record between two positions is delivered once.
 /// 2. [`SourceReader::positions`] names, for every split, where to resume after the records already
 ///    delivered: a reader opened there delivers exactly the rest.
-/// 3. Nothing is skipped silently: what cannot be a record is an error, or a counted and named loss.
+/// 3. A reader that said [`Polled::End`] may be polled again and says it again, or delivers what has come since.
+/// 4. Nothing is skipped silently: what cannot be a record is an error, or a counted and named loss.
 pub trait SourceReader: Send {
     /// The next records, at most `max_rows` and `max_bytes` of values, see [`Polled::Batch`]. Does not wait for records that are
     /// not there yet; may block for as long as one read of the medium takes.
@@ -88,6 +92,15 @@ pub trait SourceReader: Send {
 
     /// Where each split resumes after what was delivered.
     fn positions(&self) -> Vec<(SplitIndex, Position)>;
+
+    /// What tells the split from another of the same name, in the source's own encoding: noted with the
+    /// position and checked by [`Source::open`]. Empty where names are enough.
+    ///
+    /// # Errors
+    /// When the medium fails.
+    fn identity(&self, _split: SplitIndex) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
 
     /// What was passed over on purpose since the reader was opened, by a kebab-case name:
     /// `empty-lines`. Each never falls.

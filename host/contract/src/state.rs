@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Blame, Column, HostTime, KeyGroupRange, OperatorUid, OptionalColumn, Retry, SlotIndex};
+use model::{Blame, Column, EventTime, HostTime, KeyGroupRange, OperatorUid, OptionalColumn, Retry, SlotIndex};
 use model::{StateDescriptor, StateId};
 
 use crate::{Error, StateWrites};
@@ -15,6 +15,19 @@ pub struct SlotKeys {
     pub keys: Column,
     /// The hash of each key, by the one key hash of the job.
     pub hashes: Vec<u64>,
+    /// When the records of the batch look.
+    pub looks: LookTimes,
+}
+
+/// When the records of a batch look at state: what has expired for them is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LookTimes {
+    /// The least event time of the rows of each slot; empty where no state expires by event time.
+    pub earliest: Vec<EventTime>,
+    /// The greatest, likewise.
+    pub latest: Vec<EventTime>,
+    /// The host's clock, for states that expire by processing time.
+    pub now: HostTime,
 }
 
 impl SlotKeys {
@@ -25,7 +38,16 @@ impl SlotKeys {
             let message = format!("slots {first} to {end} were named, the batch has {}", self.keys.len());
             Error::new(Blame::Host, Retry::No, message)
         })?;
-        Ok(Self { keys: (first..end).map(|slot| self.keys.get(slot)).collect(), hashes: hashes.to_vec() })
+        let some = |times: &[EventTime]| times.get(first..end).map(<[EventTime]>::to_vec).unwrap_or_default();
+        Ok(Self {
+            keys: (first..end).map(|slot| self.keys.get(slot)).collect(),
+            hashes: hashes.to_vec(),
+            looks: LookTimes {
+                earliest: some(&self.looks.earliest),
+                latest: some(&self.looks.latest),
+                now: self.looks.now,
+            },
+        })
     }
 }
 
@@ -56,6 +78,46 @@ pub struct StateStats {
     pub index_bytes: u64,
     /// Bytes of memory the table takes, indexes and dead entries included.
     pub memory_bytes: u64,
+    /// Entries known to have expired that are not purged yet.
+    pub expired_entries: u64,
+}
+
+/// The changes of one epoch: whole segments in the backend's own encoding, which never change again.
+#[derive(Clone, Debug, Default)]
+pub struct StateDelta {
+    /// The segments, in order; none where nothing changed.
+    pub segments: Vec<Arc<Vec<u8>>>,
+}
+
+/// The whole of a table as it was at a mark, in segments that can be restored alone. Made piece by piece on
+/// another thread while the table goes on.
+pub type StateImage = Box<dyn Iterator<Item = Result<Arc<Vec<u8>>, Error>> + Send>;
+
+/// Segments to restore, of which only what belongs to `key_groups` counts.
+#[derive(Clone, Debug)]
+pub struct StatePart {
+    /// The key groups whose entries count.
+    pub key_groups: KeyGroupRange,
+    /// Segments of an image or of a delta, in order.
+    pub segments: Vec<Arc<Vec<u8>>>,
+}
+
+/// One entry, apart from any backend: what savepoints are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateEntry<'a> {
+    /// The state.
+    pub state: StateId,
+    /// The hash of the key.
+    pub hash: u64,
+    /// The key.
+    pub key: &'a [u8],
+    /// The entry key; `None` for a state of kind value.
+    pub entry_key: Option<&'a [u8]>,
+    /// The value.
+    pub value: &'a [u8],
+    /// When it was written, or made: by the clock of its state's time to live, the host's where it has none.
+    /// Milliseconds since 1970.
+    pub written_millis: i64,
 }
 
 /// Makes tables.
@@ -65,6 +127,19 @@ pub trait StateBackend: Send + Sync {
     /// # Errors
     /// When its storage cannot be opened.
     fn open(&self, scope: StateScope) -> Result<Box<dyn KeyedState>, Error>;
+
+    /// A table from what [`KeyedState::snapshot`] and [`KeyedState::image`] gave, in that order: an image of a
+    /// mark and the deltas of the marks after it. What belongs to none of the subtask's key groups is passed over,
+    /// so that a rescale gives every new owner the parts of the old ones.
+    ///
+    /// # Errors
+    /// The first error of `parts`; when a segment is damaged, of a newer version, or holds a declared state as
+    /// another kind; when storage cannot be opened.
+    fn restore(
+        &self,
+        scope: StateScope,
+        parts: &mut dyn Iterator<Item = Result<StatePart, Error>>,
+    ) -> Result<Box<dyn KeyedState>, Error>;
 }
 
 /// The keyed state of one subtask. Owned by one thread.
@@ -75,7 +150,10 @@ pub trait StateBackend: Send + Sync {
 /// 3. Keys are byte strings; two keys with the same hash are two keys. A state is reached under its
 ///    own id only.
 /// 4. Slots are only meaningful with the [`SlotKeys`] of the same call.
-/// 5. [`KeyedState::maintain`] changes nothing that reads can see. An owner that calls it between
+/// 5. What has expired at the time of the look ([`LookTimes`]) is absent, and nothing else: an entry of a state with
+///    a time to live is visible to a look at `t` if `t < written + ttl`. A write to an entry that has expired at that
+///    time makes a new entry. The write time of a visible entry never falls; with [`model::Refresh::OnCreate`] it stays.
+/// 6. [`KeyedState::maintain`] changes nothing that reads can see. An owner that calls it between
 ///    batches keeps `memory_bytes` within a small multiple of what the live entries need.
 ///
 /// # Errors that every method may give
@@ -137,6 +215,46 @@ pub trait KeyedState: Send {
     /// # Errors
     /// When the storage behind it fails; nothing of the batch is applied then.
     fn apply(&mut self, slots: &Arc<SlotKeys>, writes: &[StateWrites], now: HostTime) -> Result<(), Error>;
+
+    /// For each slot of `which`, the least time at which what its rows see changes by event time: above the slot's
+    /// earliest look and not above its latest. `None`: all of them see the same, and what one of them writes lives
+    /// for the others. Appended to `out`.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn changes(&mut self, slots: &SlotKeys, which: &[SlotIndex], out: &mut Vec<Option<EventTime>>)
+    -> Result<(), Error>;
+
+    /// Marks the end of an epoch and returns what changed since the last mark. Quick: nothing is copied.
+    ///
+    /// A delta that did not become durable is still owed: it belongs to the next checkpoint, before its delta.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn snapshot(&mut self) -> Result<StateDelta, Error>;
+
+    /// The whole table as it was at the last [`KeyedState::snapshot`], which nothing was applied after.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn image(&mut self) -> Result<StateImage, Error>;
+
+    /// A checkpoint that this table took part in is complete: by event time, what expired before `watermark` may
+    /// be purged from now on.
+    fn completed(&mut self, watermark: EventTime);
+
+    /// Calls `visit` for every entry, key group by key group, rising; within a group the order is the table's own.
+    /// Entries that have expired are among them if they are not purged.
+    ///
+    /// # Errors
+    /// The first error of `visit`; when the storage behind it fails.
+    fn export(&mut self, visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), Error>) -> Result<(), Error>;
+
+    /// Puts an entry with its own write time. One whose key belongs to another subtask is an error.
+    ///
+    /// # Errors
+    /// When the storage behind it fails.
+    fn import(&mut self, entry: StateEntry<'_>) -> Result<(), Error>;
 
     /// Reclaims room of dead entries: touches about `budget_bytes` of them, less where there is less
     /// to do. Returns the bytes touched; 0 when there is nothing to do.

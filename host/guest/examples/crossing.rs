@@ -17,7 +17,7 @@ mod kit;
 
 use std::time::{Duration, Instant};
 
-use contract::doubles::MapState;
+use contract::doubles::ScriptedState;
 use contract::{Error, FunctionFactory, KeyedState, SlotKeys, StateStats, StateWrites, Turn, UserFunction};
 use guest::{Compiler, GuestFactory, GuestFunction, Limits, Module, Sandbox, SandboxOptions};
 use model::{Column, HostTime, OptionalColumn, SlotIndex, StateId};
@@ -26,58 +26,13 @@ use std::sync::Arc;
 const BATCH_ROWS: [usize; 4] = [1, 64, 1024, 4096];
 const VALUE_BYTES: usize = 170;
 
-/// A state that knows no key: what is measured is the crossing, not a table.
-struct NoState;
-
-impl KeyedState for NoState {
-    fn load(&mut self, _: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error> {
-        (0..slots.keys.len()).for_each(|_| out.push(None));
-        Ok(())
-    }
-    fn load_entries(
-        &mut self,
-        _: StateId,
-        _: &SlotKeys,
-        _: &[SlotIndex],
-        _: &Column,
-        _: &mut OptionalColumn,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-    fn scan(
-        &mut self,
-        _: StateId,
-        _: &SlotKeys,
-        _: SlotIndex,
-        _: Option<&[u8]>,
-        _: usize,
-    ) -> Result<(Column, Column), Error> {
-        Ok((Column::default(), Column::default()))
-    }
-    fn apply(&mut self, _: &Arc<SlotKeys>, _: &[StateWrites], _: HostTime) -> Result<(), Error> {
-        Ok(())
-    }
-    fn maintain(&mut self, _: usize) -> Result<usize, Error> {
-        Ok(0)
-    }
-    fn stats(&self) -> StateStats {
-        MapState::new(contract::StateScope {
-            operator: model::OperatorUid::new("none").expect("it is a name"),
-            key_groups: model::KeyGroupRange { first: model::KeyGroup(0), end: model::KeyGroup(1) },
-            key_group_count: 1,
-            states: Vec::new(),
-        })
-        .stats()
-    }
-}
-
 /// A turn of `rows` records of 170 bytes, each with a key of 36 bytes, a fifth of them repeated.
 fn turn_of(rows: usize, keyed: bool) -> Turn {
     let value = "x".repeat(VALUE_BYTES);
     let values: Vec<&str> = vec![&value; rows];
     let keys: Vec<String> = (0..rows).map(|row| format!("{:036}", row - row % 5 % 2)).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    if keyed { kit::keyed_turn(&values, &keys, Box::new(NoState)) } else { kit::turn(&values) }
+    if keyed { kit::keyed_turn(&values, &keys, Box::new(ScriptedState::empty())) } else { kit::turn(&values) }
 }
 
 /// Runs the turn for a while; ns of each run.

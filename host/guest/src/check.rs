@@ -158,7 +158,7 @@ pub(crate) fn writes(writes: Writes, state: &StateDescriptor, slot_count: usize)
         }
         (_, Some(keys)) => Some(entry_keys(keys, count, state)?),
     };
-    Ok(StateWrites { state: state.id, slots: slot_indexes(writes.slots), entry_keys, values })
+    Ok(StateWrites { state: state.id, slots: slot_indexes(writes.slots), entry_keys, values, written: Vec::new() })
 }
 
 /// One entry key per slot.

@@ -27,11 +27,12 @@ pub use descriptor::{
     Descriptor, DescriptorError, MetricDescriptor, MetricKind, PortDescriptor, Refresh, StateDescriptor, StateKind,
     Ttl, TtlClock,
 };
-pub use element::StreamElement;
+pub use element::{Barrier, StreamElement};
 pub use field::{Cells, FieldColumn, FieldKind, FieldSpec, TimeUnit, is_csv_delimiter};
 pub use ids::{
-    Epoch, EventTime, Generation, HostTime, InputId, InvalidName, JobName, KeyGroup, KeyGroupRange, MetricId,
-    ModuleDigest, OperatorUid, OutputId, Parallelism, Position, SlotIndex, SourceId, SplitIndex, StateId, SubtaskIndex,
+    Epoch, EventTime, Generation, HostTime, InputId, InvalidName, JobName, KeyGroup, KeyGroupRange, LineageId,
+    MetricId, ModuleDigest, OperatorUid, OutputId, Parallelism, Position, SlotIndex, SourceId, SplitIndex, StateId,
+    SubtaskIndex,
 };
 pub use limits::{BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, MAX_KEY_GROUPS, MAX_PARALLELISM};
 pub use pointer::{MAX_JSON_DEPTH, PointerError, pointer_steps};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use contract::doubles::{ClosureFactory, port};
-use contract::{Emit, Error, Polled, Sink, SinkWriter, Source, SourceReader, Split, SplitAssignment};
+use contract::{Emit, Error, Polled, Sink, SinkWriter, Source, SourceReader, Split, SplitAssignment, WriterTask};
 use format::{Format, TimeUnit};
 use model::job::{InputRef, KeySpec, OnError};
 use model::{
     Descriptor, EventTime, FieldKind, FieldSpec, InputId, JobName, OperatorUid, Origins, OutputId, Parallelism,
-    Position, RecordBatch, SourceId, Span, SplitIndex, SubtaskIndex, Values,
+    Position, RecordBatch, SourceId, Span, SplitIndex, Values,
 };
 use runtime::{EventTimeCut, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock};
 
@@ -68,7 +68,7 @@ impl SourceReader for Reader {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn open(&self, _subtask: SubtaskIndex, _parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, Error> {
+    fn open(&self, _task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error> {
         Ok(Box::new(Self))
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
-use contract::{Clock, Polled, SourceReader};
+use contract::{Clock, Polled, SourceReader, WriterTask};
 use model::{JobName, Position, SplitIndex};
 
 use crate::chain::context::{Context, Flow, Stop};
@@ -150,7 +150,7 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
 
 fn open_sink(spec: SinkSpec, shared: &Shared) -> Flow<Operator> {
     let responsible = spec.responsible;
-    let opened = spec.sink.open(responsible.subtask, spec.parallelism);
+    let opened = spec.sink.open(&WriterTask::plain(responsible.subtask, spec.parallelism));
     let writer = opened.map_err(|error| responsible.seam(&error))?;
     Ok(Operator::Sink(SinkOperator::new(responsible, writer, shared.settings.flush_age)))
 }

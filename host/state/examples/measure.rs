@@ -140,7 +140,13 @@ fn log(records: u64, baseline: f64) {
             let new = (0u32..).zip(loaded.iter()).filter(|slot| slot.1.is_none()).map(|slot| SlotIndex(slot.0));
             let new: Vec<SlotIndex> = new.collect();
             let values: Column = new.iter().map(|_| [1]).collect();
-            let writes = StateWrites { state: StateId(0), slots: new, entry_keys: None, values: values.into() };
+            let writes = StateWrites {
+                state: StateId(0),
+                slots: new,
+                entry_keys: None,
+                values: values.into(),
+                written: Vec::new(),
+            };
             table.apply(&slots, &[writes], HostTime(1)).expect("the write fits");
         }
         table
@@ -175,7 +181,7 @@ fn small(records: u64) {
         .map(|slots| {
             let all: Vec<SlotIndex> = (0..slots.keys.len() as u32).map(SlotIndex).collect();
             let values: Column = all.iter().map(|_| [1]).collect();
-            StateWrites { state: StateId(0), slots: all, entry_keys: None, values: values.into() }
+            StateWrites { state: StateId(0), slots: all, entry_keys: None, values: values.into(), written: Vec::new() }
         })
         .collect();
     let rounds = records.div_ceil(KEYS);

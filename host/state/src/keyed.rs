@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use contract::{KeyedState, SlotKeys, StateStats, StateWrites};
-use model::{Column, HostTime, OptionalColumn, SlotIndex, StateId};
+use contract::{KeyedState, SlotKeys, StateDelta, StateEntry, StateImage, StateStats, StateWrites};
+use model::{Blame, Column, EventTime, HostTime, OptionalColumn, Retry, SlotIndex, StateId};
 
 use crate::entry::{self, EntryName};
 use crate::log::Place;
@@ -156,6 +156,10 @@ fn check_slot(slots: &SlotKeys, slot: SlotIndex) -> Result<(), Error> {
     Err(Error::NoSuchSlot { slot, slots: slots.keys.len() })
 }
 
+fn not_yet(what: &str) -> contract::Error {
+    contract::Error::new(Blame::Host, Retry::No, format!("{what} of the state log are not available yet"))
+}
+
 impl KeyedState for StateLog {
     fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), contract::Error> {
         let end = SlotIndex(u32::try_from(slots.keys.len()).expect("a batch has fewer than 2^32 slots"));
@@ -234,6 +238,37 @@ impl KeyedState for StateLog {
             self.apply_checked(slots, write, now)?;
         }
         Ok(())
+    }
+
+    fn changes(
+        &mut self,
+        _slots: &SlotKeys,
+        which: &[SlotIndex],
+        out: &mut Vec<Option<EventTime>>,
+    ) -> Result<(), contract::Error> {
+        out.extend(which.iter().map(|_| None));
+        Ok(())
+    }
+
+    fn snapshot(&mut self) -> Result<StateDelta, contract::Error> {
+        Ok(StateDelta { segments: self.mark() })
+    }
+
+    fn image(&mut self) -> Result<StateImage, contract::Error> {
+        Err(not_yet("images"))
+    }
+
+    fn completed(&mut self, _watermark: EventTime) {}
+
+    fn export(
+        &mut self,
+        _visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
+    ) -> Result<(), contract::Error> {
+        Err(not_yet("export"))
+    }
+
+    fn import(&mut self, _entry: StateEntry<'_>) -> Result<(), contract::Error> {
+        Err(not_yet("import"))
     }
 
     fn maintain(&mut self, budget_bytes: usize) -> Result<usize, contract::Error> {

@@ -35,7 +35,7 @@ mod segment;
 mod soundness;
 mod table;
 
-use contract::{KeyedState, StateBackend, StateScope};
+use contract::{KeyedState, StateBackend, StatePart, StateScope};
 use model::StateKind;
 
 pub use entry::Flaw;
@@ -66,6 +66,18 @@ pub struct MemoryBackend {
 impl StateBackend for MemoryBackend {
     fn open(&self, scope: StateScope) -> Result<Box<dyn KeyedState>, contract::Error> {
         Ok(Box::new(StateLog::new(scope, self.options)))
+    }
+
+    fn restore(
+        &self,
+        scope: StateScope,
+        parts: &mut dyn Iterator<Item = Result<StatePart, contract::Error>>,
+    ) -> Result<Box<dyn KeyedState>, contract::Error> {
+        let mut segments = Vec::new();
+        for part in parts {
+            segments.extend(part?.segments);
+        }
+        Ok(Box::new(StateLog::restore(scope, self.options, segments)?))
     }
 }
 

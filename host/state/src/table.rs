@@ -108,6 +108,7 @@ impl StateLog {
             dead_bytes: (self.log.used - self.log.live) as u64,
             index_bytes: index as u64,
             memory_bytes: (self.log.memory + index) as u64,
+            expired_entries: 0,
         }
     }
 

@@ -77,7 +77,11 @@ fn a_key_of_another_subtask_is_refused() {
     let mut scope = suite::scope();
     scope.key_groups.end = model::KeyGroup(4);
     let mut table = StateLog::new(scope, Options::default());
-    let slots = Arc::new(SlotKeys { keys: ["mine", "theirs"].iter().collect(), hashes: vec![0, u64::MAX] });
+    let slots = Arc::new(SlotKeys {
+        keys: ["mine", "theirs"].iter().collect(),
+        hashes: vec![0, u64::MAX],
+        ..SlotKeys::default()
+    });
     let writes = [suite::values(suite::VALUE, &[(0, Some(b"1")), (1, Some(b"1"))])];
     let refused = table.apply(&slots, &writes, HostTime(1)).unwrap_err();
     assert_eq!(refused.to_string(), "key group 7 was asked for, the subtask owns 0 to 4 (exclusive)");
@@ -108,7 +112,7 @@ const KEYS: u32 = 12;
 fn keys() -> Arc<SlotKeys> {
     let keys: Column = (0..KEYS).map(|key| vec![b'k'; key as usize]).collect();
     let hashes = (0..u64::from(KEYS)).map(|key| (key % 5).wrapping_mul(0x3fff_ffff_0000_0011)).collect();
-    Arc::new(SlotKeys { keys, hashes })
+    Arc::new(SlotKeys { keys, hashes, ..SlotKeys::default() })
 }
 
 /// One write: state, key, entry key, value.
@@ -149,7 +153,13 @@ fn staged(writes: &[Write]) -> Vec<StateWrites> {
             values.push(write.3.map(|(byte, length)| vec![byte; length]).as_deref());
         }
         let entry_keys = (state == suite::MAP).then(|| writes.iter().map(|write| format!("{}", write.2)).collect());
-        StateWrites { state, slots: writes.iter().map(|write| SlotIndex(write.1)).collect(), entry_keys, values }
+        StateWrites {
+            state,
+            slots: writes.iter().map(|write| SlotIndex(write.1)).collect(),
+            entry_keys,
+            values,
+            written: Vec::new(),
+        }
     };
     writes.chunk_by(same_state).map(set).collect()
 }

@@ -6,8 +6,8 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use contract::{Sink, SinkWriter};
-use model::{Parallelism, RecordBatch, SubtaskIndex};
+use contract::{Sink, SinkWriter, WriterTask};
+use model::RecordBatch;
 
 /// What a black hole has swallowed so far, over all subtasks.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl BlackholeSink {
 }
 
 impl Sink for BlackholeSink {
-    fn open(&self, _subtask: SubtaskIndex, _parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, contract::Error> {
+    fn open(&self, _task: &WriterTask) -> Result<Box<dyn SinkWriter>, contract::Error> {
         Ok(Box::new(BlackholeWriter { swallowed: self.swallowed() }))
     }
 }

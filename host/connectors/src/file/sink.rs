@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use contract::{Sink, SinkWriter};
+use contract::{Sink, SinkWriter, WriterTask};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::job::{FileSinkSpec, FormatSpec, SinkCompression};
@@ -141,7 +141,8 @@ fn part_of_name(name: &str) -> Option<(u32, &'static str)> {
 }
 
 impl Sink for FileSink {
-    fn open(&self, subtask: SubtaskIndex, parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, contract::Error> {
+    fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, contract::Error> {
+        let WriterTask { subtask, parallelism, .. } = *task;
         let path = self.file_of(subtask, parallelism)?;
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),

@@ -28,7 +28,8 @@ fn source(spec: GeneratorSpec, parallelism: u32, clock: &Arc<ManualClock>) -> Ge
 }
 
 fn open(source: &GeneratorSource, position: Option<Position>) -> Result<Box<dyn SourceReader>, contract::Error> {
-    let splits = source.splits()?.into_iter().map(|split| SplitAssignment { split, position }).collect();
+    let splits =
+        source.splits()?.into_iter().map(|split| SplitAssignment { split, position, identity: Vec::new() }).collect();
     source.open(SourceId(0), splits)
 }
 
@@ -125,7 +126,7 @@ fn a_reader_opened_at_a_position_makes_exactly_the_rest() {
 fn a_position_of_another_parallelism_is_refused() {
     let source = source(spec(500), 2, &Arc::new(ManualClock::default()));
     let splits = source.splits().expect("splits");
-    let assigned = SplitAssignment { split: splits[0].clone(), position: Some(Position(3)) };
+    let assigned = SplitAssignment { split: splits[0].clone(), position: Some(Position(3)), identity: Vec::new() };
     let refused = source.open(SourceId(0), vec![assigned]).err().expect("an odd number is of split 1");
     assert_eq!(refused.to_string(), "E0340 record 3 does not belong to split 0 of 2");
 }

@@ -8,9 +8,9 @@ mod tests;
 
 use std::io::{self, IsTerminal, Write};
 
-use contract::{Sink, SinkWriter};
+use contract::{Sink, SinkWriter, WriterTask};
 use model::job::FormatSpec;
-use model::{Blame, Parallelism, RecordBatch, Retry, SubtaskIndex};
+use model::{Blame, RecordBatch, Retry};
 
 use crate::failure::FirstFailure;
 use crate::file::LineStyle;
@@ -68,7 +68,7 @@ impl StdoutSink {
 }
 
 impl Sink for StdoutSink {
-    fn open(&self, _subtask: SubtaskIndex, _parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, contract::Error> {
+    fn open(&self, _task: &WriterTask) -> Result<Box<dyn SinkWriter>, contract::Error> {
         let out = io::stdout();
         let is_terminal = out.is_terminal();
         Ok(Box::new(LineWriter::new(out, self.lines, is_terminal)))

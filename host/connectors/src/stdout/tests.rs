@@ -2,7 +2,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use contract::compliance::sink::{Trial, check, check_failing};
-use contract::{Sink, SinkWriter};
+use contract::{Sink, SinkWriter, WriterTask};
 use model::{Column, Parallelism, RecordBatch, SubtaskIndex, Values};
 
 use super::{LineWriter, READER_GONE};
@@ -61,7 +61,7 @@ fn a_reader_that_has_gone_is_told_apart_from_a_failure() {
 struct Redirected(Target, bool);
 
 impl Sink for Redirected {
-    fn open(&self, _: SubtaskIndex, _: Parallelism) -> Result<Box<dyn SinkWriter>, contract::Error> {
+    fn open(&self, _task: &WriterTask) -> Result<Box<dyn SinkWriter>, contract::Error> {
         Ok(Box::new(LineWriter::new(self.0.clone(), LineStyle::Json, self.1)))
     }
 }

@@ -2,7 +2,7 @@
 
 use model::{EventTime, Origins, Parallelism, Position, RecordBatch, SourceId, SplitIndex, SubtaskIndex, Values};
 
-use crate::{Error, Sink, SinkWriter};
+use crate::{Error, Sink, SinkWriter, WriterTask};
 
 /// A sink to try, and a way to see which values are with its target, in order.
 pub struct Trial {
@@ -41,7 +41,7 @@ pub fn check_failing(make: &dyn Fn() -> Failing) {
     ];
     for (name, call) in calls {
         let (sink, _alive) = make();
-        let mut writer = sink.open(SubtaskIndex(0), Parallelism(1)).expect("it opens");
+        let mut writer = sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("it opens");
         let first = write(&mut *writer).and_then(|()| writer.flush()).and_then(|()| writer.close());
         let first = first.expect_err("its target takes nothing");
         for _ in 0..2 {
@@ -96,7 +96,7 @@ fn a_dropped_writer_leaves_no_half_record(trial: Trial) {
 }
 
 fn open(trial: &Trial) -> Box<dyn SinkWriter> {
-    trial.sink.open(SubtaskIndex(0), Parallelism(1)).expect("it opens")
+    trial.sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("it opens")
 }
 
 fn batch_of<V: AsRef<str>>(values: &[V]) -> RecordBatch {

@@ -82,7 +82,11 @@ struct Progress {
 
 fn open(source: &dyn Source, positions: &BTreeMap<SplitIndex, Position>) -> Box<dyn SourceReader> {
     let splits = source.splits().expect("it has splits").into_iter();
-    let assigned = splits.map(|split| SplitAssignment { position: positions.get(&split.index).copied(), split });
+    let assigned = splits.map(|split| SplitAssignment {
+        position: positions.get(&split.index).copied(),
+        split,
+        identity: Vec::new(),
+    });
     source.open(SourceId(3), assigned.collect()).expect("it opens")
 }
 

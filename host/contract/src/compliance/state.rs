@@ -98,7 +98,7 @@ pub fn hash(key: &[u8]) -> u64 {
 #[must_use]
 pub fn slots<K: AsRef<[u8]>>(keys: &[K]) -> Arc<SlotKeys> {
     let hashes = keys.iter().map(|key| hash(key.as_ref())).collect();
-    Arc::new(SlotKeys { keys: keys.iter().map(AsRef::as_ref).collect(), hashes })
+    Arc::new(SlotKeys { keys: keys.iter().map(AsRef::as_ref).collect(), hashes, ..SlotKeys::default() })
 }
 
 /// Writes to a state of kind value: slot and value.
@@ -107,7 +107,7 @@ pub fn values(state: StateId, writes: &[(u32, Option<&[u8]>)]) -> StateWrites {
     let mut column = OptionalColumn::default();
     writes.iter().for_each(|write| column.push(write.1));
     let slots = writes.iter().map(|write| SlotIndex(write.0)).collect();
-    StateWrites { state, slots, entry_keys: None, values: column }
+    StateWrites { state, slots, entry_keys: None, values: column, written: Vec::new() }
 }
 
 /// Slot, entry key and value; absent deletes.
@@ -192,7 +192,7 @@ fn equal_hashes_are_different_keys(backend: &dyn StateBackend) {
     for hash in [0, u64::MAX, 0x0123_4567_89ab_cdef] {
         let mut table = Table::new(backend);
         let keys: Column = (0..COUNT).map(|key| key.to_be_bytes()).collect();
-        let slots = Arc::new(SlotKeys { keys, hashes: vec![hash; COUNT as usize] });
+        let slots = Arc::new(SlotKeys { keys, hashes: vec![hash; COUNT as usize], ..SlotKeys::default() });
         let texts: Vec<String> = (0..COUNT).map(|key| format!("value of {key}")).collect();
         let writes: Vec<_> = (0..COUNT).zip(&texts).map(|(slot, text)| (slot, Some(text.as_bytes()))).collect();
         let mapped: Vec<_> = writes.iter().map(|&(slot, value)| (slot, &b"entry"[..], value)).collect();
@@ -413,8 +413,9 @@ fn foreign_keys_are_refused(backend: &dyn StateBackend) {
     // The first and the last group are those of the least and the greatest hash.
     let key_groups = KeyGroupRange { first: KeyGroup(1), end: KeyGroup(7) };
     let mut table = Table(backend.open(StateScope { key_groups, ..scope() }).expect("a table opens"));
-    let of_hashes =
-        |hashes: [u64; 2]| Arc::new(SlotKeys { keys: ["mine", "theirs"].iter().collect(), hashes: hashes.to_vec() });
+    let of_hashes = |hashes: [u64; 2]| {
+        Arc::new(SlotKeys { keys: ["mine", "theirs"].iter().collect(), hashes: hashes.to_vec(), ..SlotKeys::default() })
+    };
     table.apply(&of_hashes([1 << 63, 1 << 62]), &[values(VALUE, &[(0, Some(b"before"))])]);
     for foreign in [0, u64::MAX] {
         slot_is_refused(&mut table, &of_hashes([1 << 63, foreign]), 1, &format!("a key of hash {foreign:#x}"));
@@ -428,7 +429,7 @@ fn every_key_has_one_hash(backend: &dyn StateBackend) {
     table.apply(&good, &[values(VALUE, &[(0, Some(b"before"))])]);
     for count in [0, 1, 3] {
         let hashes = good.hashes.iter().copied().chain([7]).take(count).collect();
-        let bad = Arc::new(SlotKeys { keys: good.keys.clone(), hashes });
+        let bad = Arc::new(SlotKeys { keys: good.keys.clone(), hashes, ..SlotKeys::default() });
         slot_is_refused(&mut table, &bad, 1, &format!("{count} hashes of 2 keys"));
     }
     assert_eq!(table.load(VALUE, &good), [Some(b"before".to_vec()), None]);

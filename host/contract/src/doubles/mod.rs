@@ -3,6 +3,7 @@
 mod checkpoint;
 mod clock;
 mod function;
+mod scripted;
 mod sink;
 mod source;
 mod state;
@@ -10,6 +11,7 @@ mod state;
 pub use checkpoint::MemoryCheckpoints;
 pub use clock::ManualClock;
 pub use function::{ClosureFactory, port, probe};
+pub use scripted::ScriptedState;
 pub use sink::{MemorySink, WrittenRecord};
 pub use source::{MemoryItem, MemoryRecord, MemorySource};
 pub use state::{MapBackend, MapState};

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{Blame, EventTime, Parallelism, Position, RecordBatch, Retry, SourceId, SplitIndex, SubtaskIndex};
+use model::{Blame, EventTime, Position, RecordBatch, Retry, SourceId, SplitIndex, SubtaskIndex};
 
-use crate::{Error, Sink, SinkWriter};
+use crate::{Error, Sink, SinkWriter, WriterTask};
 
 /// A record as a sink was given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,12 +115,12 @@ impl fmt::Debug for MemorySink {
 }
 
 impl Sink for MemorySink {
-    fn open(&self, subtask: SubtaskIndex, _parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, Error> {
+    fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error> {
         if let Some(message) = &self.fails_to_open {
             return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
         }
         self.kept().open += 1;
-        Ok(Box::new(MemoryWriter { sink: self.clone(), subtask, failure: None }))
+        Ok(Box::new(MemoryWriter { sink: self.clone(), subtask: task.subtask, failure: None }))
     }
 }
 

@@ -166,7 +166,7 @@ pub(crate) fn keyed_turn(values: &[&str], keys: &[&str], state: Box<dyn KeyedSta
         turn.batch.slots.push(u32::try_from(slot).expect("few keys"));
     }
     let hashes = (0u64..).take(distinct.len()).collect();
-    turn.batch.keys = Arc::new(SlotKeys { keys: distinct.iter().collect(), hashes });
+    turn.batch.keys = Arc::new(SlotKeys { keys: distinct.iter().collect(), hashes, ..SlotKeys::default() });
     turn.state = Some(state);
     turn
 }

@@ -67,54 +67,17 @@ fn every_slot_has_an_answer_when_many_slots_are_loaded() {
 
 /// A state whose keys `large…` have the longest values and whose other keys have none. Counts what it
 /// hands out.
-struct LargeValues {
-    loaded_bytes: Arc<AtomicUsize>,
-}
-
-impl KeyedState for LargeValues {
-    fn load(&mut self, _: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error> {
-        let value = vec![b'v'; caps::VALUE_BYTES];
+fn large_values(loaded_bytes: &Arc<AtomicUsize>) -> Box<ScriptedState> {
+    let loaded_bytes = Arc::clone(loaded_bytes);
+    let value = vec![b'v'; caps::VALUE_BYTES];
+    Box::new(ScriptedState::new(move |slots, out| {
         for key in slots.keys.iter() {
             let value = key.starts_with(b"large").then_some(value.as_slice());
-            self.loaded_bytes.fetch_add(value.map_or(0, <[u8]>::len), Ordering::Relaxed);
+            loaded_bytes.fetch_add(value.map_or(0, <[u8]>::len), Ordering::Relaxed);
             out.push(value);
         }
         Ok(())
-    }
-
-    fn load_entries(
-        &mut self,
-        _: StateId,
-        _: &SlotKeys,
-        _: &[SlotIndex],
-        _: &Column,
-        _: &mut OptionalColumn,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn scan(
-        &mut self,
-        _: StateId,
-        _: &SlotKeys,
-        _: SlotIndex,
-        _: Option<&[u8]>,
-        _: usize,
-    ) -> Result<(Column, Column), Error> {
-        Ok((Column::default(), Column::default()))
-    }
-
-    fn apply(&mut self, _: &Arc<SlotKeys>, _: &[StateWrites], _: HostTime) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn maintain(&mut self, _: usize) -> Result<usize, Error> {
-        Ok(0)
-    }
-
-    fn stats(&self) -> StateStats {
-        StateStats::default()
-    }
+    }))
 }
 
 #[test]
@@ -122,7 +85,7 @@ fn large_values_are_not_copied_far_beyond_the_cap_whatever_was_loaded_before() {
     const KEYS: usize = 1000;
     let mut function = roomy();
     let loaded_bytes = Arc::new(AtomicUsize::new(0));
-    let state = Box::new(LargeValues { loaded_bytes: Arc::clone(&loaded_bytes) });
+    let state = large_values(&loaded_bytes);
     let keys = |word: &str| (0..KEYS).map(|key| format!("{word}-{key}")).collect::<Vec<_>>();
     let turn_of = |keys: &[String], state| {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

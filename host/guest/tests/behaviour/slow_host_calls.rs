@@ -4,72 +4,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use contract::{Error, FailureKind, KeyedState, SlotKeys, StateStats, StateWrites};
+use contract::doubles::ScriptedState;
+use contract::{Error, FailureKind};
 use guest::{GuestFactory, Limits, Sandbox, SandboxOptions, Ticks};
-use model::{Blame, Column, HostTime, OptionalColumn, Retry, SlotIndex, StateId};
+use model::{Blame, Retry};
 
 use crate::kit::*;
 
 /// A state that takes a deadline tick for each load, or fails.
-struct SlowState {
-    sandbox: Sandbox,
-    loads: Arc<AtomicU32>,
-    fails: bool,
-}
-
-impl KeyedState for SlowState {
-    fn load(&mut self, _: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error> {
-        if self.fails {
+fn slow_state(sandbox: Sandbox, loads: &Arc<AtomicU32>, fails: bool) -> Box<ScriptedState> {
+    let loads = Arc::clone(loads);
+    Box::new(ScriptedState::new(move |slots, out| {
+        if fails {
             return Err(Error::new(Blame::External, Retry::Backoff, "the disk is gone"));
         }
-        self.sandbox.tick();
-        self.loads.fetch_add(1, Ordering::Relaxed);
+        sandbox.tick();
+        loads.fetch_add(1, Ordering::Relaxed);
         slots.keys.iter().for_each(|_| out.push(None));
         Ok(())
-    }
-
-    fn load_entries(
-        &mut self,
-        _: StateId,
-        _: &SlotKeys,
-        _: &[SlotIndex],
-        _: &Column,
-        _: &mut OptionalColumn,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn scan(
-        &mut self,
-        _: StateId,
-        _: &SlotKeys,
-        _: SlotIndex,
-        _: Option<&[u8]>,
-        _: usize,
-    ) -> Result<(Column, Column), Error> {
-        Ok((Column::default(), Column::default()))
-    }
-
-    fn apply(&mut self, _: &Arc<SlotKeys>, _: &[StateWrites], _: HostTime) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn maintain(&mut self, _: usize) -> Result<usize, Error> {
-        Ok(0)
-    }
-
-    fn stats(&self) -> StateStats {
-        StateStats::default()
-    }
+    }))
 }
 
-fn slow_function(time_per_batch: Duration, fails: bool) -> (guest::GuestFunction, Box<SlowState>, Arc<AtomicU32>) {
+fn slow_function(time_per_batch: Duration, fails: bool) -> (guest::GuestFunction, Box<ScriptedState>, Arc<AtomicU32>) {
     let sandbox = sandbox(&SandboxOptions { ticks: Ticks::Manual, ..SandboxOptions::default() });
     let module = sandbox.load(&component("slow_host_calls")).unwrap();
     let limits = Limits { time_per_batch, fuel_per_record: None, ..tight() };
     let function = GuestFactory::new(module, limits).unwrap().open(&task("{}")).unwrap();
     let loads = Arc::new(AtomicU32::new(0));
-    (function, Box::new(SlowState { sandbox, loads: Arc::clone(&loads), fails }), loads)
+    (function, slow_state(sandbox, &loads, fails), loads)
 }
 
 #[test]

@@ -60,10 +60,10 @@ impl SlotTable {
         }
         if self.firsts.len() == rows {
             let routing = mem::take(routing);
-            return Arc::new(SlotKeys { keys: routing.keys, hashes: routing.hashes });
+            return Arc::new(SlotKeys { keys: routing.keys, hashes: routing.hashes, ..SlotKeys::default() });
         }
         let hashes = self.firsts.iter().map(|&row| routing.hashes[row as usize]).collect();
-        Arc::new(SlotKeys { keys: keys.select(&self.firsts), hashes })
+        Arc::new(SlotKeys { keys: keys.select(&self.firsts), hashes, ..SlotKeys::default() })
     }
 }
 

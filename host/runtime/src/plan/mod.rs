@@ -158,7 +158,9 @@ impl Planner<'_> {
             Responsible { operator: node.uid.clone(), subtask, module: None, policy: node.on_error, metrics };
         let dealt = self.registry.splits(index).iter().enumerate();
         let dealt = dealt.filter(|(place, _)| place % node.parallelism.0 as usize == subtask.0 as usize);
-        let splits = dealt.map(|(_, split)| SplitAssignment { split: split.clone(), position: None }).collect();
+        let splits = dealt
+            .map(|(_, split)| SplitAssignment { split: split.clone(), position: None, identity: Vec::new() })
+            .collect();
         let lane = self.lanes(Producer::Source(index), subtask, Some(&responsible)).pop();
         Some(SourceSpec {
             responsible,

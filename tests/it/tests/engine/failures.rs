@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use contract::doubles::{ClosureFactory, MemoryItem, MemorySink, MemorySource};
-use contract::{KeyedState, ProcessError, StateBackend, StateScope};
+use contract::{KeyedState, ProcessError, StateBackend, StatePart, StateScope};
 use model::{Blame, Parallelism, Retry};
 use runtime::JobFailure;
 
@@ -85,6 +85,14 @@ fn a_table_that_cannot_be_opened() {
     impl StateBackend for Broken {
         fn open(&self, _scope: StateScope) -> Result<Box<dyn KeyedState>, contract::Error> {
             Err(contract::Error::new(Blame::External, Retry::No, "the state directory is read-only"))
+        }
+
+        fn restore(
+            &self,
+            scope: StateScope,
+            _parts: &mut dyn Iterator<Item = Result<StatePart, contract::Error>>,
+        ) -> Result<Box<dyn KeyedState>, contract::Error> {
+            self.open(scope)
         }
     }
     let mut job = job(endless(), dedup(), MemorySink::default());

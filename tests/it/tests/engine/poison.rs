@@ -140,7 +140,7 @@ fn counting() -> ClosureFactory {
         let slots = (0u32..).take(counts.len()).map(SlotIndex).collect();
         let written: Column = counts.iter().map(ToString::to_string).collect();
         let values = OptionalColumn::from(written);
-        turn.staged.writes.push(StateWrites { state: StateId(0), slots, entry_keys: None, values });
+        turn.staged.writes.push(StateWrites { state: StateId(0), slots, values, ..StateWrites::default() });
         let records = OutputRecords { rows, values: Values::from(texts), ..OutputRecords::default() };
         turn.staged.emits.push(Emit::Push { output: OutputId(0), records });
         if bad {

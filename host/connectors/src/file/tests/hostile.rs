@@ -313,6 +313,7 @@ fn a_split_is_known_by_its_number_and_its_name() {
     let mut splits = source.splits().expect("found");
     splits.swap(0, 1);
     splits[0].index = SplitIndex(0);
-    let assigned = splits.into_iter().map(|split| SplitAssignment { split, position: None }).collect();
+    let assigned =
+        splits.into_iter().map(|split| SplitAssignment { split, position: None, identity: Vec::new() }).collect();
     assert_eq!(source.open(SourceId(0), assigned).err().expect("another file").code(), Some("E0307"));
 }

@@ -56,7 +56,8 @@ fn headless(columns: &[&str]) -> FormatSpec {
 }
 
 fn open(source: &FileSource, position: Option<Position>) -> Result<Box<dyn SourceReader>, contract::Error> {
-    let splits = source.splits()?.into_iter().map(|split| SplitAssignment { split, position }).collect();
+    let splits =
+        source.splits()?.into_iter().map(|split| SplitAssignment { split, position, identity: Vec::new() }).collect();
     source.open(SourceId(0), splits)
 }
 

@@ -1,4 +1,4 @@
-use contract::Sink;
+use contract::{Sink, WriterTask};
 use model::job::SinkCompression;
 use model::{OptionalColumn, Parallelism, RecordBatch, SubtaskIndex, Values};
 
@@ -17,7 +17,7 @@ fn batch(values: &[Option<&str>]) -> RecordBatch {
 
 /// Writes batches as subtask 0 of `parallelism`, and closes.
 fn write(options: FileSinkOptions, parallelism: u32, batches: &[RecordBatch]) -> Result<(), contract::Error> {
-    let mut writer = FileSink::new(options).open(SubtaskIndex(0), Parallelism(parallelism))?;
+    let mut writer = FileSink::new(options).open(&WriterTask::plain(SubtaskIndex(0), Parallelism(parallelism)))?;
     batches.iter().try_for_each(|batch| writer.write(batch))?;
     writer.close()
 }
@@ -28,7 +28,7 @@ fn records_become_lines_of_a_part_for_each_subtask() {
     let path = directory.path().join("out/deep");
     let sink = FileSink::new(sink(&path, FormatSpec::Json));
     for subtask in 0..2 {
-        let mut writer = sink.open(SubtaskIndex(subtask), Parallelism(2)).expect("opened");
+        let mut writer = sink.open(&WriterTask::plain(SubtaskIndex(subtask), Parallelism(2))).expect("opened");
         writer.write(&batch(&[Some("1"), Some("{\n\"a\":\r\n1}"), None])).expect("written");
         writer.close().expect("closed");
     }
@@ -92,14 +92,15 @@ fn what_is_replaced_stays_until_the_first_record_or_the_close() {
         let sink = FileSink::new(FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) });
 
         // As when another part of the job cannot be opened.
-        drop(sink.open(SubtaskIndex(0), Parallelism(1)).expect("opened"));
+        drop(sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("opened"));
         assert_eq!(now(), old);
 
-        let mut writer = sink.open(SubtaskIndex(0), Parallelism(1)).expect("nobody has it");
+        let mut writer = sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("nobody has it");
         writer.flush().expect("nothing to write");
         assert_eq!(now(), old);
         let refused = FileSink::new(FileSinkOptions { overwrite: true, ..self::sink(path, csv()) });
-        let refused = refused.open(SubtaskIndex(0), Parallelism(1)).err().expect("its part is to be removed");
+        let refused =
+            refused.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).err().expect("its part is to be removed");
         assert_eq!(refused.code(), Some("E0324"), "{refused}");
         assert_eq!(now(), old);
 
@@ -127,7 +128,7 @@ fn a_path_with_a_files_ending_is_one_file_for_one_subtask() {
 fn a_packed_file_is_whole_after_every_flush_and_read_back_as_it_was() {
     let directory = tempfile::tempdir().expect("a directory");
     let options = FileSinkOptions { compression: SinkCompression::Gzip, ..sink(directory.path(), FormatSpec::Json) };
-    let mut writer = FileSink::new(options).open(SubtaskIndex(0), Parallelism(1)).expect("opened");
+    let mut writer = FileSink::new(options).open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("opened");
     writer.write(&batch(&[Some("1"), Some("2")])).expect("written");
     writer.flush().expect("flushed");
     writer.write(&batch(&[Some("3")])).expect("written");
@@ -139,8 +140,9 @@ fn a_packed_file_is_whole_after_every_flush_and_read_back_as_it_was() {
 #[test]
 fn a_dropped_writer_leaves_whole_records() {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut writer =
-        FileSink::new(sink(directory.path(), FormatSpec::Json)).open(SubtaskIndex(0), Parallelism(1)).expect("opened");
+    let mut writer = FileSink::new(sink(directory.path(), FormatSpec::Json))
+        .open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1)))
+        .expect("opened");
     let values: Vec<String> = (0..100_000).map(|n| format!("{{\"n\":{n}}}")).collect();
     let values: Vec<Option<&str>> = values.iter().map(|value| Some(value.as_str())).collect();
     writer.write(&batch(&values)).expect("written");
@@ -180,7 +182,8 @@ fn a_file_has_one_writer_by_whatever_name_it_comes() {
     std::os::unix::fs::symlink(&path, directory.path().join("other-name")).expect("a link");
     for overwrite in [false, true] {
         let open = |path: &Path, format| {
-            FileSink::new(FileSinkOptions { overwrite, ..sink(path, format) }).open(SubtaskIndex(0), Parallelism(1))
+            FileSink::new(FileSinkOptions { overwrite, ..sink(path, format) })
+                .open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1)))
         };
         let mut first = open(&path, FormatSpec::Json).expect("the first opens");
         first.write(&batch(&[Some("1")])).expect("written");
@@ -203,7 +206,7 @@ fn a_file_is_free_again_when_its_writer_is_gone() {
     let directory = tempfile::tempdir().expect("a directory");
     let sink = FileSink::new(sink(directory.path(), FormatSpec::Json));
     for _ in 0..2 {
-        drop(sink.open(SubtaskIndex(0), Parallelism(1)).expect("nobody writes it"));
+        drop(sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("nobody writes it"));
     }
 }
 

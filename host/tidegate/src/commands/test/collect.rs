@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use contract::{Error, Sink, SinkWriter};
-use model::{Parallelism, RecordBatch, SubtaskIndex};
+use contract::{Error, Sink, SinkWriter, WriterTask};
+use model::RecordBatch;
 
 /// Records in the order in which they came; `None` for a tombstone.
 pub(super) type Records = Vec<Option<Vec<u8>>>;
@@ -20,7 +20,7 @@ impl Collect {
 }
 
 impl Sink for Collect {
-    fn open(&self, _subtask: SubtaskIndex, _parallelism: Parallelism) -> Result<Box<dyn SinkWriter>, Error> {
+    fn open(&self, _task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error> {
         Ok(Box::new(self.clone()))
     }
 }

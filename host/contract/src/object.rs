@@ -1,0 +1,67 @@
+//! Immutable objects: what the manifests of a job list.
+
+use std::sync::Arc;
+
+use model::HostTime;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Where an object lies, and what it must be. Made by [`SnapshotStore::put`], kept in manifests.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectHandle {
+    /// Its name below the job's root: segments of `a-z`, `0-9`, `-` and `.`, joined by `/`.
+    pub name: String,
+    /// Bytes of the whole object, as stored.
+    pub length_bytes: u64,
+    /// xxh3-64 of the whole object, as stored.
+    pub checksum: u64,
+}
+
+/// An object that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedObject {
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub length_bytes: u64,
+    /// When it was written, by the clock of the medium.
+    pub modified: HostTime,
+}
+
+/// Holds immutable objects: parts of snapshots and staged output.
+///
+/// # Promises
+/// 1. After `put` returned, the object is durable and whole; before, nobody reads a part of it.
+/// 2. `get` returns the pieces that were put, or an error: length and checksum of the handle are checked
+///    before a byte is handed out.
+/// 3. A name is given to one content: names carry the generation that wrote them, so a second `put` of a
+///    name comes from a caller that lost the answer, with the same pieces.
+/// 4. `list` names every object whose `put` returned before it began.
+///
+/// Calls may block for as long as the medium takes; data threads never make them.
+pub trait SnapshotStore: Send + Sync {
+    /// Stores `pieces`, whose boundaries are kept.
+    ///
+    /// # Errors
+    /// When the medium does not answer or has no room.
+    fn put(&self, name: &str, pieces: &[Arc<Vec<u8>>]) -> Result<ObjectHandle, Error>;
+
+    /// The pieces of an object.
+    ///
+    /// # Errors
+    /// When the medium does not answer, or the object is missing, damaged, or of a newer format.
+    fn get(&self, handle: &ObjectHandle) -> Result<Vec<Arc<Vec<u8>>>, Error>;
+
+    /// Removes an object; nothing happens where there is none.
+    ///
+    /// # Errors
+    /// When the medium does not answer.
+    fn delete(&self, name: &str) -> Result<(), Error>;
+
+    /// The objects whose names begin with `prefix`, a whole number of segments.
+    ///
+    /// # Errors
+    /// When the medium does not answer.
+    fn list(&self, prefix: &str) -> Result<Vec<ListedObject>, Error>;
+}
