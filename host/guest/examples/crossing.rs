@@ -18,9 +18,8 @@ mod kit;
 use std::time::{Duration, Instant};
 
 use contract::doubles::ScriptedState;
-use contract::{Error, FunctionFactory, KeyedState, SlotKeys, StateStats, StateWrites, Turn, UserFunction};
+use contract::{FunctionFactory, KeyedState, Turn, UserFunction};
 use guest::{Compiler, GuestFactory, GuestFunction, Limits, Module, Sandbox, SandboxOptions};
-use model::{Column, HostTime, OptionalColumn, SlotIndex, StateId};
 use std::sync::Arc;
 
 const BATCH_ROWS: [usize; 4] = [1, 64, 1024, 4096];

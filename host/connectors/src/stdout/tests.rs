@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use contract::compliance::sink::{Trial, check, check_failing};
 use contract::{Sink, SinkWriter, WriterTask};
-use model::{Column, Parallelism, RecordBatch, SubtaskIndex, Values};
+use model::{Column, RecordBatch, Values};
 
 use super::{LineWriter, READER_GONE};
 use crate::file::LineStyle;

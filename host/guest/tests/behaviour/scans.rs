@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contract::{Error, FailureKind, KeyedState, SlotKeys, StateStats, StateWrites, Turn};
+use contract::doubles::ScriptedState;
+use contract::{FailureKind, KeyedState, Turn};
 use guest::{GuestFunction, Limits, caps};
-use model::{Column, HostTime, OptionalColumn, SlotIndex, StateId};
 
 use crate::kit::*;
 
