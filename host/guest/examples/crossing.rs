@@ -18,7 +18,7 @@ mod kit;
 use std::time::{Duration, Instant};
 
 use contract::doubles::ScriptedState;
-use contract::{FunctionFactory, KeyedState, Turn, UserFunction};
+use contract::{FunctionFactory, Turn, UserFunction};
 use guest::{Compiler, GuestFactory, GuestFunction, Limits, Module, Sandbox, SandboxOptions};
 use std::sync::Arc;
 
