@@ -1,32 +1,12 @@
 //! The log that decides which epochs exist.
 
-use std::fmt;
+pub use model::{Creation, ObjectNumber};
 
 use crate::Error;
-
-/// The place of an object in the log, from 0. Numbers may have gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectNumber(pub u64);
-
-impl fmt::Display for ObjectNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// Who wrote an object: a number that nobody else draws, chosen once per attempt to create it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Nonce(pub u128);
-
-/// How an attempt to create an object ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Creation {
-    /// The object is there and it is ours, now or since an earlier attempt with the same nonce.
-    Created,
-    /// Someone else's object is there. Ours is not, and never will be under this number.
-    Taken,
-}
 
 /// An object of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]

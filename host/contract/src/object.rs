@@ -2,32 +2,9 @@
 
 use std::sync::Arc;
 
-use model::HostTime;
-use serde::{Deserialize, Serialize};
+pub use model::{ListedObject, ObjectHandle};
 
 use crate::Error;
-
-/// Where an object lies, and what it must be. Made by [`SnapshotStore::put`], kept in manifests.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ObjectHandle {
-    /// Its name below the job's root: segments of `a-z`, `0-9`, `-` and `.`, joined by `/`.
-    pub name: String,
-    /// Bytes of the whole object, as stored.
-    pub length_bytes: u64,
-    /// xxh3-64 of the whole object, as stored.
-    pub checksum: u64,
-}
-
-/// An object that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedObject {
-    /// Its name.
-    pub name: String,
-    /// Its bytes.
-    pub length_bytes: u64,
-    /// When it was written, by the clock of the medium.
-    pub modified: HostTime,
-}
 
 /// Holds immutable objects: parts of snapshots and staged output.
 ///

@@ -1,21 +1,9 @@
 //! Where records go.
 
+pub use model::{Delivery, StagedOutput};
 use model::{Epoch, Generation, LineageId, Parallelism, RecordBatch, SubtaskIndex};
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
-
-/// What a sink promises of the records that reach it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Delivery {
-    /// Records leave as they come; after a crash some leave again.
-    AtLeastOnce,
-    /// What leaves again has the same effect as the first time, as far as the receiver does its part.
-    Idempotent,
-    /// Each record is visible once: it is staged with its epoch and published after the manifest.
-    ExactlyOnce,
-}
 
 /// Who writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,19 +24,6 @@ impl WriterTask {
     pub fn plain(subtask: SubtaskIndex, parallelism: Parallelism) -> Self {
         Self { subtask, parallelism, lineage: LineageId(0), generation: Generation(0) }
     }
-}
-
-/// What one writer staged in one epoch: durable, and invisible outside until it is published.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StagedOutput {
-    /// The unit that publishes in order.
-    pub slot: u32,
-    /// How many records it holds.
-    pub records: u64,
-    /// How many bytes.
-    pub bytes: u64,
-    /// What the sink needs to publish it, in the sink's own encoding, which carries its version.
-    pub body: Vec<u8>,
 }
 
 /// The slow half of staging: makes what was written durable. Runs on another thread than the writer's,

@@ -12,6 +12,7 @@ mod batch;
 mod blame;
 mod column;
 mod descriptor;
+mod durable;
 mod element;
 mod field;
 mod ids;
@@ -27,6 +28,7 @@ pub use descriptor::{
     Descriptor, DescriptorError, MetricDescriptor, MetricKind, PortDescriptor, Refresh, StateDescriptor, StateKind,
     Ttl, TtlClock,
 };
+pub use durable::{Creation, Delivery, ListedObject, ObjectHandle, ObjectNumber, StagedOutput};
 pub use element::{Barrier, StreamElement};
 pub use field::{Cells, FieldColumn, FieldKind, FieldSpec, TimeUnit, is_csv_delimiter};
 pub use ids::{
