@@ -7,7 +7,9 @@
 //! # Absent on purpose
 //! Who gathers the facts and who acts on the verdict: that is `runtime`.
 
+pub mod alignment;
 pub mod batching;
 pub mod isolation;
 pub mod key_group;
+pub mod manifest;
 pub mod on_error;
