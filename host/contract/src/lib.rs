@@ -28,7 +28,9 @@ pub use function::{
     Emit, Failure, FailureKind, FunctionFactory, InputBatch, LogLevel, LogLine, OutputRecords, ProcessError, RowKind,
     Staged, StateWrites, Task, Turn, UserFunction,
 };
-pub use object::{ListedObject, ObjectHandle, SnapshotStore};
+pub use object::{
+    ListedObject, MAX_OBJECT_NAME_BYTES, MAX_OBJECT_SEGMENT_BYTES, ObjectHandle, SnapshotStore, check_object_name,
+};
 pub use random::Randomness;
 pub use sink::{Delivery, Publisher, Sink, SinkWriter, StagedOutput, Staging, WriterTask};
 pub use source::{Polled, Rejected, Source, SourceReader, Split, SplitAssignment};

@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod clock;
 pub mod function;
+pub mod object;
 pub mod sink;
 pub mod source;
 pub mod state;

@@ -2,7 +2,9 @@
 
 mod checkpoint;
 mod clock;
+mod faults;
 mod function;
+mod object;
 mod scripted;
 mod sink;
 mod source;
@@ -10,7 +12,9 @@ mod state;
 
 pub use checkpoint::MemoryCheckpoints;
 pub use clock::ManualClock;
+pub use faults::{Fault, StoreCall};
 pub use function::{ClosureFactory, port, probe};
+pub use object::MemorySnapshots;
 pub use scripted::ScriptedState;
 pub use sink::{MemorySink, WrittenRecord};
 pub use source::{MemoryItem, MemoryRecord, MemorySource};
