@@ -10,7 +10,7 @@ use format::Format;
 use guest::{Compiler, GuestFactory, Limits, Sandbox, SandboxOptions};
 use model::job::{FormatSpec, InputRef, KeySpec, OnError, SinkCompression, SourceCompression};
 use model::{InputId, JobName, OperatorUid, Parallelism, RecordBatch};
-use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock};
+use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock, Watermarks};
 use state::MemoryBackend;
 
 use crate::cases::{SinkKind, Variant, Work};
@@ -90,6 +90,7 @@ impl Job {
             source: Arc::new(source),
             format,
             event_time: None,
+            watermark: Watermarks::default(),
             on_error: OnError::Fail,
             parallelism: Parallelism(1),
         });

@@ -16,7 +16,7 @@ use model::{
     Descriptor, EventTime, FieldKind, FieldSpec, InputId, JobName, OperatorUid, Origins, OutputId, Parallelism,
     Position, RecordBatch, SourceId, Span, SplitIndex, Values,
 };
-use runtime::{EventTimeCut, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock};
+use runtime::{EventTimeCut, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock, Watermarks};
 
 /// Batches made before the clock starts, delivered again and again.
 struct Made {
@@ -157,6 +157,7 @@ fn run(case: &str, batches: &Arc<Vec<Values>>, records: u64) {
         source: Arc::new(Made { batches: Arc::clone(batches), records }),
         format: Format::Json,
         event_time: has_time.then(|| EventTimeCut { path: "/ts".to_owned(), unit: TimeUnit::Ms }),
+        watermark: Watermarks::default(),
         on_error: OnError::Fail,
         parallelism: Parallelism(1),
     });

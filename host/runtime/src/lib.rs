@@ -43,6 +43,7 @@ pub use clock::SystemClock;
 pub use failure::{Coordinates, JobFailure};
 pub use graph::{
     Error as GraphError, EventTimeCut, FunctionInput, FunctionNode, JobGraph, Settings, SinkNode, SourceNode,
+    Watermarks,
 };
 pub use handle::{Canceller, JobHandle, Outcome, SplitPosition, Summary};
 pub use metrics::{JobSnapshot, OperatorKind, OperatorSnapshot};

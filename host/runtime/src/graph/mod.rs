@@ -89,6 +89,8 @@ pub struct SourceNode {
     pub format: Format,
     /// Where event time stands; `None`: what the source itself says, or none.
     pub event_time: Option<EventTimeCut>,
+    /// How event times become a watermark.
+    pub watermark: Watermarks,
     /// What becomes of what is not a record, and of a record without its event time.
     pub on_error: OnError,
     /// How many subtasks read; splits are dealt to them in turn.
@@ -102,6 +104,15 @@ pub struct EventTimeCut {
     pub path: String,
     /// What stands there.
     pub unit: TimeUnit,
+}
+
+/// How the event times of a source become a watermark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watermarks {
+    /// How far behind the greatest event time of its split a record may be and still be on time.
+    pub max_out_of_orderness: Duration,
+    /// An event time further ahead of the host's clock does not move the watermark; `None`: any does.
+    pub max_ahead: Option<Duration>,
 }
 
 /// A function of the job.

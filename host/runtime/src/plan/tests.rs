@@ -6,7 +6,7 @@ use model::job::{InputRef, KeySpec, OnError};
 use model::{Descriptor, InputId, JobName, OperatorUid, Parallelism};
 
 use super::{Groups, Node};
-use crate::graph::{Checked, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode};
+use crate::graph::{Checked, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, Watermarks};
 
 fn uid(name: &str) -> OperatorUid {
     OperatorUid::new(name).unwrap()
@@ -33,6 +33,7 @@ fn graph(nodes: &[&str]) -> JobGraph {
                 source: Arc::new(MemorySource::default()),
                 format: Format::Raw,
                 event_time: None,
+                watermark: Watermarks::default(),
                 on_error: OnError::Fail,
                 parallelism,
             }),

@@ -10,7 +10,7 @@ use model::job::{
     CsvSpec, FileSourceSpec, FormatSpec, JobSpec, OnError, SourceCompression, SourceConnector, SourceSpec,
 };
 use model::{OperatorUid, Parallelism};
-use runtime::{EventTimeCut, SourceNode, SystemClock};
+use runtime::{EventTimeCut, SourceNode, SystemClock, Watermarks};
 
 use super::format;
 use crate::args::TestFormat;
@@ -36,6 +36,7 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec) -> Result<SourceNode, Cl
         source: connector,
         format: format(&source.format, &columns),
         event_time: source.event_time.as_ref().map(|time| EventTimeCut { path: time.field.clone(), unit: time.unit }),
+        watermark: Watermarks::default(),
         on_error: source.on_error,
         parallelism,
     })
@@ -71,6 +72,7 @@ pub(crate) fn test_source(uid: OperatorUid, path: &Path, read_as: TestFormat) ->
         source: Arc::new(source),
         format: format(&spec, &columns),
         event_time: None,
+        watermark: Watermarks::default(),
         on_error: OnError::Fail,
         parallelism: Parallelism(1),
     })

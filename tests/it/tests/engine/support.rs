@@ -15,7 +15,9 @@ use model::{
     MetricId, MetricKind, OperatorUid, OptionalColumn, OutputId, Parallelism, PortDescriptor, SlotIndex,
     StateDescriptor, StateId, StateKind, Values,
 };
-use runtime::{FunctionInput, FunctionNode, JobFailure, JobGraph, JobHandle, SinkNode, SourceNode, Summary};
+use runtime::{
+    FunctionInput, FunctionNode, JobFailure, JobGraph, JobHandle, SinkNode, SourceNode, Summary, Watermarks,
+};
 
 pub(crate) fn uid(name: &str) -> OperatorUid {
     OperatorUid::new(name).unwrap()
@@ -52,6 +54,7 @@ impl Job {
             source: Arc::new(source),
             format: Format::Raw,
             event_time: None,
+            watermark: Watermarks::default(),
             on_error: OnError::Fail,
             parallelism: Parallelism(1),
         };
