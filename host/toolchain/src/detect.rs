@@ -4,6 +4,7 @@
 //! that has the source of its own standard library will do, with a linker: Debian's `rustc-web` and
 //! `rust-web-src` are such a pair, where nothing can be downloaded for the usual compiler.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,11 +63,18 @@ pub enum Preference {
 }
 
 impl Preference {
-    fn from_environment() -> Self {
-        match std::env::var(PREFERENCE_VARIABLE).as_deref() {
-            Ok("shipped") => Self::Shipped,
-            Ok("source") => Self::Source,
-            _ => Self::Any,
+    fn from_environment() -> Result<Self, Error> {
+        let found = std::env::var_os(PREFERENCE_VARIABLE);
+        Self::parse(found.as_deref().map(OsStr::to_string_lossy).as_deref().unwrap_or_default())
+    }
+
+    /// The preference that is written so; nothing means either way.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        match text {
+            "" => Ok(Self::Any),
+            "shipped" => Ok(Self::Shipped),
+            "source" => Ok(Self::Source),
+            _ => Err(Error::NoSuchPreference { found: text.to_owned() }),
         }
     }
 }
@@ -120,7 +128,7 @@ impl WasmToolchain {
     /// # Errors
     /// [`Error::NoToolchain`], which says what to install.
     pub fn detect_in(folder: &Path) -> Result<Self, Error> {
-        decide(&Facts::probe(folder), Preference::from_environment())
+        decide(&Facts::probe(folder), Preference::from_environment()?)
     }
 
     /// The arguments for `cargo build`, after the subcommand.

@@ -15,6 +15,12 @@ pub enum Error {
         /// What to do, one line each.
         steps: String,
     },
+    /// The variable that chooses a way by hand has a value that names none.
+    #[error("{}=`{found}`: expected `shipped` or `source`", crate::detect::PREFERENCE_VARIABLE)]
+    NoSuchPreference {
+        /// Its value.
+        found: String,
+    },
     /// The path names no crate that cargo can read.
     #[error("`{path}` is not a crate: {reason}")]
     NotACrate {
@@ -146,7 +152,7 @@ impl Error {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NoToolchain { .. } => "E0250",
+            Self::NoToolchain { .. } | Self::NoSuchPreference { .. } => "E0250",
             Self::NotACrate { .. } => "E0251",
             Self::SeveralPackages { .. } | Self::NoSuchPackage { .. } => "E0252",
             Self::NoCdylib { .. } => "E0253",

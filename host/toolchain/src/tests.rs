@@ -81,6 +81,14 @@ fn a_preference_that_cannot_be_met_is_named() {
 }
 
 #[test]
+fn a_preference_is_one_of_two_words_or_nothing() {
+    assert_eq!(Preference::parse("").unwrap(), Preference::Any);
+    assert_eq!(Preference::parse("shipped").unwrap(), Preference::Shipped);
+    let said = Preference::parse("ship").unwrap_err().to_string();
+    assert_eq!(said, "TIDEGATE_WASM_STD=`ship`: expected `shipped` or `source`");
+}
+
+#[test]
 fn what_an_outer_cargo_says_leaks_and_what_a_person_sets_does_not() {
     for name in [
         "RUSTFLAGS",
