@@ -64,7 +64,7 @@ fn a_broken_document_is_one_fault_of_its_row() {
         (b"{\"id\":01}", BrokenJson, "leading zeros"),
         (b"{\"id\":1.}", BrokenJson, "expected a number like"),
         (b"{\"id\":+1}", BrokenJson, "expected a JSON value, found `+1}`"),
-        (b"{\"id\":1e400}", NumberOutOfRange, "expected a number that fits a 64-bit float"),
+        (b"{\"id\":1e400}", NumberOutOfRange, "expected a number that fits a 64-bit float, found `1e400}` at byte 6"),
         (b"{\"id\":1,\"other\":-1e400}", NumberOutOfRange, "64-bit float"),
         (b"{\"id\":\"\xff\"}", InvalidUtf8, "found `\\xff\"}` at byte 7"),
         (b"{\"id\":\"\xc3\"}", InvalidUtf8, "at byte 7"),

@@ -205,7 +205,7 @@ fn read_exponent(bytes: &[u8], start: usize, at: usize, mut number: Number) -> S
             None if number.significand == 0 || falls => {
                 return Ok((Number { significand: 0, exponent: 0, ..number }, end));
             }
-            None => return broken(first, Why::NumberRange),
+            None => return broken(start, Why::NumberRange),
         }
     }
     number.exponent =
@@ -232,7 +232,7 @@ fn read_long_integer(bytes: &[u8], first: usize, at: usize, mut number: Number) 
 fn in_range(bytes: &[u8], first: usize, number: Number, end: usize) -> Scan<(Number, usize)> {
     let text = bytes.get(first..end).unwrap_or_default();
     if number.exponent > SAFE_EXPONENT && number.as_f64(text).is_infinite() {
-        return broken(end, Why::NumberRange);
+        return broken(first, Why::NumberRange);
     }
     Ok((number, end))
 }
