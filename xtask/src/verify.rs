@@ -15,10 +15,11 @@ pub(crate) fn command(fast: bool) -> Result<()> {
     let mut stages = Stages::default();
     let mut tally = Tally::default();
     let ready = stages.run("setup", setup::stage);
-    stages.run("format", || for_each_workspace(&root, &["fmt", "--all", "--check"], &[]));
+    stages.run("format", || for_each_workspace(&root, &every_workspace(&root), &["fmt", "--all", "--check"], &[]));
     stages.run("tidy", || cargo_stage(&root, &["test", "--quiet", "--package", "tidy"]));
     stages.run("lints", || {
-        for_each_workspace(&root, &["clippy", "--workspace", "--all-targets"], &["--", "-D", "warnings"])
+        let linted = linted_workspaces(&root);
+        for_each_workspace(&root, &linted, &["clippy", "--workspace", "--all-targets"], &["--", "-D", "warnings"])
     });
     if fast {
         stages.run("tests", || Ok(Outcome::Skipped("asked for by --fast".to_owned())));
@@ -89,17 +90,24 @@ fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The workspaces of the repository that exist: ours, the examples, the guests of the tests.
-fn workspaces(root: &Path) -> Vec<PathBuf> {
-    let folders = [root.to_path_buf(), root.join("examples"), root.join("tests/guests")];
+/// The workspaces whose code is linted: ours, the examples, the guests of tests and benchmarks.
+fn linted_workspaces(root: &Path) -> Vec<PathBuf> {
+    let folders = [root.to_path_buf(), root.join("examples"), root.join("tests/guests"), root.join("bench/guests")];
     folders.into_iter().filter(|folder| folder.join("Cargo.toml").is_file()).collect()
 }
 
-fn for_each_workspace(root: &Path, arguments: &[&str], last: &[&str]) -> Result<Outcome> {
+/// Those and the fuzz targets, whose build needs a C++ compiler.
+fn every_workspace(root: &Path) -> Vec<PathBuf> {
+    let mut folders = linted_workspaces(root);
+    folders.push(root.join("fuzz"));
+    folders
+}
+
+fn for_each_workspace(root: &Path, folders: &[PathBuf], arguments: &[&str], last: &[&str]) -> Result<Outcome> {
     let mut failed = Vec::new();
-    for folder in workspaces(root) {
-        if run(cargo(&folder).args(arguments).args(last)).is_err() {
-            failed.push(folder.strip_prefix(root).unwrap_or(&folder).join("Cargo.toml").display().to_string());
+    for folder in folders {
+        if run(cargo(folder).args(arguments).args(last)).is_err() {
+            failed.push(folder.strip_prefix(root).unwrap_or(folder).join("Cargo.toml").display().to_string());
         }
     }
     if failed.is_empty() {
