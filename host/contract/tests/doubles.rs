@@ -1,9 +1,11 @@
 //! The doubles keep the promises of their seams.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use contract::compliance;
 use contract::doubles::{self, MemoryItem, MemoryRecord, MemorySink, MemorySource};
+use contract::{Source, compliance};
 use model::HostTime;
 
 #[test]
@@ -28,12 +30,46 @@ fn the_source_in_memory_keeps_every_promise() {
 }
 
 #[test]
+fn a_source_in_memory_of_another_identity_is_refused() {
+    let of = |identity: &'static str| -> Box<dyn Source> {
+        Box::new(MemorySource::of_values(["one", "two"]).with_identity(identity))
+    };
+    compliance::source::check_another_is_refused(&|| of("the first"), &|| of("the second"));
+}
+
+#[test]
+fn a_source_in_memory_may_grow() {
+    let length = Arc::new(AtomicU64::new(5));
+    let make = || -> Box<dyn Source> {
+        let length = Arc::clone(&length);
+        let item = move |index: u64| {
+            let record = || MemoryItem::Record(MemoryRecord::new(format!("value {index}")));
+            (index < length.load(Ordering::SeqCst)).then(record)
+        };
+        Box::new(MemorySource::default().with_items(item))
+    };
+    compliance::source::check_growing(&make, &|| length.store(9, Ordering::SeqCst));
+}
+
+#[test]
 fn the_sink_in_memory_keeps_every_promise() {
     compliance::sink::check(&|| {
         let sink = MemorySink::default();
         let target = sink.clone();
         let target = move || target.texts().into_iter().map(String::into_bytes).collect();
         compliance::sink::Trial { sink: Box::new(sink), target: Box::new(target) }
+    });
+}
+
+#[test]
+fn the_exactly_once_sink_in_memory_keeps_every_promise() {
+    compliance::staging::check(&|| {
+        let sink = MemorySink::default().exactly_once();
+        let target = sink.clone();
+        compliance::staging::Trial {
+            start: Box::new(move || Box::new(sink.clone())),
+            visible: Box::new(move || target.texts().into_iter().map(String::into_bytes).collect()),
+        }
     });
 }
 

@@ -6,4 +6,5 @@ pub mod function;
 pub mod object;
 pub mod sink;
 pub mod source;
+pub mod staging;
 pub mod state;

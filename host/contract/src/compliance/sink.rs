@@ -99,7 +99,7 @@ fn open(trial: &Trial) -> Box<dyn SinkWriter> {
     trial.sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("it opens")
 }
 
-fn batch_of<V: AsRef<str>>(values: &[V]) -> RecordBatch {
+pub(super) fn batch_of<V: AsRef<str>>(values: &[V]) -> RecordBatch {
     let mut origins = Origins::default();
     for position in (0u64..).take(values.len()) {
         origins.push(SourceId(0), SplitIndex(0), Position(position));

@@ -1,11 +1,18 @@
 //! A sink that keeps what it is given, and fails where a test says so.
+//!
+//! In its exactly-once form ([`MemorySink::exactly_once`]) what is written is staged, and a publisher
+//! with a ledger of its own makes it visible. A clone is the same sink over the same target, as a process
+//! that starts again finds it.
+
+mod epochs;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{Blame, EventTime, Position, RecordBatch, Retry, SourceId, SplitIndex, SubtaskIndex};
+use model::{Blame, Epoch, EventTime, LineageId, Position, RecordBatch, Retry, SourceId, SplitIndex, SubtaskIndex};
 
-use crate::{Error, Sink, SinkWriter, WriterTask};
+use self::epochs::{EpochPublisher, EpochWriter, Outside};
+use crate::{Delivery, Error, Publisher, Sink, SinkWriter, WriterTask};
 
 /// A record as a sink was given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +46,7 @@ struct Kept {
     flushed: usize,
     open: usize,
     closed: usize,
+    outside: Outside,
 }
 
 type OnWrite = Arc<dyn Fn(&RecordBatch) + Send + Sync>;
@@ -47,6 +55,7 @@ type OnWrite = Arc<dyn Fn(&RecordBatch) + Send + Sync>;
 #[derive(Clone, Default)]
 pub struct MemorySink {
     kept: Arc<Mutex<Kept>>,
+    is_exactly_once: bool,
     fails_to_open: Option<String>,
     fails_after: Option<(usize, String)>,
     fails_to_close: Option<String>,
@@ -54,6 +63,52 @@ pub struct MemorySink {
 }
 
 impl MemorySink {
+    /// Stages what is written; only a publisher makes it visible.
+    #[must_use]
+    pub fn exactly_once(self) -> Self {
+        Self { is_exactly_once: true, ..self }
+    }
+
+    /// The slow half of staging of this epoch fails, each time it is tried.
+    #[must_use]
+    pub fn failing_to_stage(self, epoch: Epoch, message: &str) -> Self {
+        self.kept().outside.fails_to_stage = Some((epoch, message.to_owned()));
+        self
+    }
+
+    /// Staging fails no more.
+    pub fn heal_staging(&self) {
+        self.kept().outside.fails_to_stage = None;
+    }
+
+    /// The next so many calls of `publish` fail, and nothing becomes visible.
+    pub fn fail_to_publish(&self, times: usize, message: &str) {
+        self.kept().outside.fails_to_publish = (times, message.to_owned());
+    }
+
+    /// The next so many calls of `publish` that make something visible take effect, and answer with an error.
+    pub fn lose_answers(&self, times: usize) {
+        self.kept().outside.loses_answers = times;
+    }
+
+    /// What was staged and is not visible, in the order of lineage, epoch, subtask and generation.
+    #[must_use]
+    pub fn staged(&self) -> Vec<WrittenRecord> {
+        self.kept().outside.staged.values().flatten().cloned().collect()
+    }
+
+    /// The epochs that took effect, in order.
+    #[must_use]
+    pub fn published(&self) -> Vec<(LineageId, Epoch)> {
+        self.kept().outside.published.clone()
+    }
+
+    /// How often `publish` was called.
+    #[must_use]
+    pub fn publish_calls(&self) -> usize {
+        self.kept().outside.publish_calls
+    }
+
     /// Refuses to be opened.
     #[must_use]
     pub fn failing_to_open(self, message: &str) -> Self {
@@ -78,7 +133,8 @@ impl MemorySink {
         Self { on_write: Some(Arc::new(look)), ..self }
     }
 
-    /// What was written, in the order of arrival.
+    /// What was written, in the order of arrival; in the exactly-once form what is visible, in the order
+    /// in which it became so.
     #[must_use]
     pub fn records(&self) -> Vec<WrittenRecord> {
         self.kept().records.clone()
@@ -115,11 +171,25 @@ impl fmt::Debug for MemorySink {
 }
 
 impl Sink for MemorySink {
+    fn delivery(&self) -> Delivery {
+        if self.is_exactly_once { Delivery::ExactlyOnce } else { Delivery::AtLeastOnce }
+    }
+
+    fn publisher(&self, lineage: LineageId) -> Result<Option<Box<dyn Publisher>>, Error> {
+        if !self.is_exactly_once {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(EpochPublisher::new(self.clone(), lineage)?)))
+    }
+
     fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error> {
         if let Some(message) = &self.fails_to_open {
             return Err(Error::new(Blame::External, Retry::Backoff, message.clone()));
         }
         self.kept().open += 1;
+        if self.is_exactly_once {
+            return Ok(Box::new(EpochWriter::new(self.clone(), task)));
+        }
         Ok(Box::new(MemoryWriter { sink: self.clone(), subtask: task.subtask, failure: None }))
     }
 }
@@ -156,18 +226,7 @@ impl SinkWriter for MemoryWriter {
             drop(kept);
             return self.fail(&message);
         }
-        for (row, value) in batch.values.iter().enumerate() {
-            let index = u32::try_from(row).unwrap_or(u32::MAX);
-            let headers = batch.headers.iter().flat_map(|headers| headers.of_row(index));
-            kept.records.push(WrittenRecord {
-                subtask: self.subtask,
-                value: value.map(<[u8]>::to_vec),
-                key: batch.record_keys.as_ref().and_then(|keys| keys.get(row)).map(<[u8]>::to_vec),
-                timestamp: batch.timestamps.get(row).copied().unwrap_or(EventTime::UNKNOWN),
-                origin: batch.origins.get(row).unwrap_or_default(),
-                headers: headers.map(|(name, value)| (name.to_vec(), value.map(<[u8]>::to_vec))).collect(),
-            });
-        }
+        kept.records.extend(records_of(batch, self.subtask));
         Ok(())
     }
 
@@ -187,4 +246,19 @@ impl SinkWriter for MemoryWriter {
         self.sink.kept().closed += 1;
         Ok(())
     }
+}
+
+fn records_of(batch: &RecordBatch, subtask: SubtaskIndex) -> impl Iterator<Item = WrittenRecord> + '_ {
+    batch.values.iter().enumerate().map(move |(row, value)| {
+        let index = u32::try_from(row).unwrap_or(u32::MAX);
+        let headers = batch.headers.iter().flat_map(|headers| headers.of_row(index));
+        WrittenRecord {
+            subtask,
+            value: value.map(<[u8]>::to_vec),
+            key: batch.record_keys.as_ref().and_then(|keys| keys.get(row)).map(<[u8]>::to_vec),
+            timestamp: batch.timestamps.get(row).copied().unwrap_or(EventTime::UNKNOWN),
+            origin: batch.origins.get(row).unwrap_or_default(),
+            headers: headers.map(|(name, value)| (name.to_vec(), value.map(<[u8]>::to_vec))).collect(),
+        }
+    })
 }

@@ -1,4 +1,6 @@
 //! A source that delivers what a test wrote down, and fails where it says so.
+//!
+//! A split whose items are made as they are asked for may grow: a reader at the end asks again at each poll.
 
 use std::fmt;
 use std::sync::Arc;
@@ -61,10 +63,18 @@ pub enum MemoryItem {
 
 type Items = Arc<dyn Fn(u64) -> Option<MemoryItem> + Send + Sync>;
 
+/// What is read in order.
+#[derive(Clone)]
+struct MemorySplit {
+    name: String,
+    identity: Vec<u8>,
+    items: Items,
+}
+
 /// A source in memory. A position is the number of an item in its split.
 #[derive(Clone, Default)]
 pub struct MemorySource {
-    splits: Vec<(String, Items)>,
+    splits: Vec<MemorySplit>,
     max_rows: Option<usize>,
     fails_to_open: Option<String>,
     delivered: Arc<AtomicU64>,
@@ -85,11 +95,30 @@ impl MemorySource {
         self.with_items(at)
     }
 
-    /// Adds a split whose items are made as they are asked for; it ends with the first `None`.
+    /// Adds a split whose items are made as they are asked for; it is at its end where there is `None`.
     #[must_use]
     pub fn with_items(mut self, items: impl Fn(u64) -> Option<MemoryItem> + Send + Sync + 'static) -> Self {
-        self.splits.push((format!("split-{}", self.splits.len()), Arc::new(items)));
+        let name = format!("split-{}", self.splits.len());
+        self.splits.push(MemorySplit { name, identity: Vec::new(), items: Arc::new(items) });
         self
+    }
+
+    /// Gives the split that was added last another name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.last_split().name);
+        self
+    }
+
+    /// Gives the split that was added last an identity, which is checked when reading resumes.
+    #[must_use]
+    pub fn with_identity(mut self, identity: impl Into<Vec<u8>>) -> Self {
+        self.last_split().identity = identity.into();
+        self
+    }
+
+    fn last_split(&mut self) -> &mut MemorySplit {
+        self.splits.last_mut().expect("a test adds a split before it says more of it")
     }
 
     /// Delivers at most so many rows at a time.
@@ -113,7 +142,7 @@ impl MemorySource {
 
 impl fmt::Debug for MemorySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.splits.iter().map(|(name, _)| name);
+        let names = self.splits.iter().map(|split| &split.name);
         f.debug_struct("MemorySource").field("splits", &names.collect::<Vec<_>>()).finish_non_exhaustive()
     }
 }
@@ -121,7 +150,7 @@ impl fmt::Debug for MemorySource {
 impl Source for MemorySource {
     fn splits(&self) -> Result<Vec<Split>, Error> {
         let named = (0u32..).zip(&self.splits);
-        Ok(named.map(|(index, (name, _))| Split { index: SplitIndex(index), name: name.clone() }).collect())
+        Ok(named.map(|(index, split)| Split { index: SplitIndex(index), name: split.name.clone() }).collect())
     }
 
     fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, Error> {
@@ -131,11 +160,19 @@ impl Source for MemorySource {
         let mut cursors = Vec::new();
         for assignment in splits {
             let index = assignment.split.index;
-            let Some((_, items)) = self.splits.get(index.0 as usize) else {
-                return Err(Error::new(Blame::Host, Retry::No, format!("there is no split {index}")));
+            let name = &assignment.split.name;
+            let Some(split) = self.splits.get(index.0 as usize).filter(|split| split.name == *name) else {
+                return Err(Error::new(Blame::Host, Retry::No, format!("there is no split {index} called `{name}`")));
             };
+            if !assignment.identity.is_empty() && assignment.identity != split.identity {
+                let expected = String::from_utf8_lossy(&assignment.identity).into_owned();
+                let found = String::from_utf8_lossy(&split.identity);
+                let message = format!("split `{name}` is another: expected the identity `{expected}`, found `{found}`");
+                return Err(Error::new(Blame::External, Retry::No, message));
+            }
             let next = assignment.position.map_or(0, |position| position.0);
-            cursors.push(Cursor { split: index, items: Arc::clone(items), next, has_ended: false });
+            let (items, identity) = (Arc::clone(&split.items), split.identity.clone());
+            cursors.push(Cursor { split: index, items, identity, next });
         }
         let delivered = Arc::clone(&self.delivered);
         Ok(Box::new(MemoryReader { id, cursors, turn: 0, max_rows: self.max_rows, delivered }))
@@ -146,8 +183,8 @@ impl Source for MemorySource {
 struct Cursor {
     split: SplitIndex,
     items: Items,
+    identity: Vec<u8>,
     next: u64,
-    has_ended: bool,
 }
 
 struct MemoryReader {
@@ -175,10 +212,7 @@ impl MemoryReader {
                     cursor.next += 1;
                 }
                 _ if builder.rows() > 0 => break,
-                None => {
-                    cursor.has_ended = true;
-                    return Ok(None);
-                }
+                None => return Ok(None),
                 Some(MemoryItem::Rejected(text)) => {
                     let position = Position(cursor.next);
                     cursor.next += 1;
@@ -215,9 +249,7 @@ impl SourceReader for MemoryReader {
         for _ in 0..self.cursors.len() {
             let at = self.turn % self.cursors.len();
             self.turn = at + 1;
-            if self.cursors.get(at).is_some_and(|cursor| !cursor.has_ended)
-                && let Some(polled) = self.read(at, max_rows, max_bytes)?
-            {
+            if let Some(polled) = self.read(at, max_rows, max_bytes)? {
                 return Ok(polled);
             }
         }
@@ -226,6 +258,11 @@ impl SourceReader for MemoryReader {
 
     fn positions(&self) -> Vec<(SplitIndex, Position)> {
         self.cursors.iter().map(|cursor| (cursor.split, Position(cursor.next))).collect()
+    }
+
+    fn identity(&self, split: SplitIndex) -> Result<Vec<u8>, Error> {
+        let cursor = self.cursors.iter().find(|cursor| cursor.split == split);
+        Ok(cursor.map(|cursor| cursor.identity.clone()).unwrap_or_default())
     }
 }
 
