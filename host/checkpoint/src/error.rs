@@ -40,6 +40,12 @@ pub enum Error {
         /// The object.
         number: ObjectNumber,
     },
+    /// The newest object was to be removed: a bug of the caller.
+    #[error("remove object {number}: it is the newest")]
+    NewestRemoved {
+        /// The object.
+        number: ObjectNumber,
+    },
     /// The store cannot run its input and output.
     #[error("open the checkpoint store: {source}")]
     CannotStart {
@@ -56,7 +62,7 @@ impl Error {
             Self::Damaged { .. } => Some("E0401"),
             Self::NewerFormat { .. } => Some("E0402"),
             Self::Medium { .. } | Self::CannotStart { .. } => Some("E0403"),
-            Self::NonceReused { .. } => None,
+            Self::NonceReused { .. } | Self::NewestRemoved { .. } => None,
         }
     }
 }
@@ -67,7 +73,9 @@ impl From<Error> for contract::Error {
             Error::Damaged { .. } => (Blame::External, Retry::No),
             Error::NewerFormat { .. } => (Blame::Config, Retry::No),
             Error::Medium { .. } => (Blame::External, Retry::Backoff),
-            Error::NonceReused { .. } | Error::CannotStart { .. } => (Blame::Host, Retry::No),
+            Error::NonceReused { .. } | Error::NewestRemoved { .. } | Error::CannotStart { .. } => {
+                (Blame::Host, Retry::No)
+            }
         };
         let mut seam = Self::new(blame, retry, error.to_string());
         if let Some(code) = error.code() {

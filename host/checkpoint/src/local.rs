@@ -40,6 +40,9 @@ impl LocalCheckpoints {
     fn try_create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error> {
         let frame = PutPayload::from(frame::encode(nonce, body));
         let options = PutOptions::from(PutMode::Create);
+        if self.try_list()?.last().is_some_and(|newest| *newest > number) {
+            return Ok(Creation::Taken);
+        }
         match self.io.block_on(self.files.put_opts(&path_of(number), frame, options)) {
             Ok(_) => Ok(Creation::Created),
             Err(object_store::Error::AlreadyExists { .. }) => self.whose(number, nonce, body),
@@ -84,6 +87,16 @@ impl CheckpointStore for LocalCheckpoints {
 
     fn list(&self) -> Result<Vec<ObjectNumber>, contract::Error> {
         Ok(self.try_list()?)
+    }
+
+    fn remove(&self, number: ObjectNumber) -> Result<(), contract::Error> {
+        if self.try_list()?.last() == Some(&number) {
+            return Err(Error::NewestRemoved { number }.into());
+        }
+        match self.io.block_on(self.files.delete(&path_of(number))) {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(source) => Err(medium(&format!("remove object {number}"))(source).into()),
+        }
     }
 
     fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, contract::Error> {

@@ -27,6 +27,9 @@ impl CheckpointStore for Temporary {
     fn list(&self) -> Result<Vec<ObjectNumber>, contract::Error> {
         self.0.list()
     }
+    fn remove(&self, number: ObjectNumber) -> Result<(), contract::Error> {
+        self.0.remove(number)
+    }
     fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, contract::Error> {
         self.0.read(number)
     }

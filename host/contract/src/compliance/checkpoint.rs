@@ -17,6 +17,9 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("creating again with the same nonce is no second creation", creating_again_is_idempotent),
     ("a nonce with another body is refused", a_nonce_has_one_body),
     ("numbers are listed rising, with their gaps", numbers_are_listed_rising),
+    ("a number below the newest is taken", below_the_newest_is_taken),
+    ("what was removed is gone, and its number stays taken", removed_numbers_stay_taken),
+    ("the newest object cannot be removed", the_newest_is_not_removed),
     ("of many that create one number, one wins", one_of_many_wins),
 ];
 
@@ -76,11 +79,42 @@ fn a_nonce_has_one_body(store: &dyn CheckpointStore) {
 
 fn numbers_are_listed_rising(store: &dyn CheckpointStore) {
     assert!(store.list().expect("a working medium answers").is_empty());
-    for number in [10, 9, 1_000, 0, u64::MAX] {
+    for number in [0, 9, 10, 1_000, u64::MAX] {
         assert_eq!(create(store, number, 1, b"x"), Creation::Created);
     }
     let listed: Vec<u64> = store.list().expect("a working medium answers").iter().map(|it| it.0).collect();
     assert_eq!(listed, [0, 9, 10, 1_000, u64::MAX]);
+}
+
+fn below_the_newest_is_taken(store: &dyn CheckpointStore) {
+    assert_eq!(create(store, 5, 1, b"mine"), Creation::Created);
+    assert_eq!(create(store, 7, 2, b"newer"), Creation::Created);
+    assert_eq!(create(store, 6, 1, b"late"), Creation::Taken);
+    assert_eq!(create(store, 5, 1, b"mine"), Creation::Taken);
+    assert_eq!(create(store, 7, 2, b"newer"), Creation::Created);
+    assert_eq!(read(store, 5).expect("it was created").body, b"mine");
+}
+
+fn removed_numbers_stay_taken(store: &dyn CheckpointStore) {
+    for number in 0..4 {
+        assert_eq!(create(store, number, 1, b"x"), Creation::Created);
+    }
+    for number in [0, 2, 2, 17] {
+        store.remove(ObjectNumber(number)).expect("a working medium answers");
+    }
+    assert_eq!(store.list().expect("a working medium answers"), [ObjectNumber(1), ObjectNumber(3)]);
+    assert_eq!(read(store, 2), None);
+    for number in [0, 2] {
+        assert_eq!(create(store, number, 9, b"zombie"), Creation::Taken);
+    }
+    assert_eq!(read(store, 3).expect("it was created").body, b"x");
+}
+
+fn the_newest_is_not_removed(store: &dyn CheckpointStore) {
+    assert_eq!(create(store, 3, 1, b"x"), Creation::Created);
+    let error = store.remove(ObjectNumber(3)).expect_err("a bug of the caller");
+    assert_eq!((error.blame(), error.retry()), (model::Blame::Host, model::Retry::No));
+    assert_eq!(read(store, 3).expect("it was created").body, b"x");
 }
 
 fn one_of_many_wins(store: &dyn CheckpointStore) {

@@ -108,6 +108,9 @@ impl Inner {
         if let Some(rival) = self.rivals.pop_front() {
             self.objects.entry(number).or_insert(Held { object: rival, synced: true, damaged: false });
         }
+        if self.objects.keys().next_back().is_some_and(|newest| *newest > number) {
+            return Ok(Creation::Taken);
+        }
         match self.objects.get_mut(&number) {
             None => {
                 let object = StoredObject { nonce, body: body.to_vec() };
@@ -133,6 +136,15 @@ impl Inner {
         numbers
     }
 
+    fn remove(&mut self, number: ObjectNumber) -> Result<(), Error> {
+        if self.objects.keys().next_back() == Some(&number) {
+            let message = format!("remove object {number}: it is the newest");
+            return Err(Error::new(Blame::Host, Retry::No, message));
+        }
+        self.objects.remove(&number);
+        Ok(())
+    }
+
     fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, Error> {
         match self.objects.get(&number) {
             Some(held) if held.damaged => Err(damaged(number)),
@@ -150,6 +162,11 @@ impl CheckpointStore for MemoryCheckpoints {
     fn list(&self) -> Result<Vec<ObjectNumber>, Error> {
         let fault = self.begin(StoreCall::List, "");
         with_fault(fault, "list objects", || Ok(self.lock().list()))
+    }
+
+    fn remove(&self, number: ObjectNumber) -> Result<(), Error> {
+        let fault = self.begin(StoreCall::Remove, &number.to_string());
+        with_fault(fault, &format!("remove object {number}"), || self.lock().remove(number))
     }
 
     fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, Error> {

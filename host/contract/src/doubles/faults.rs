@@ -14,6 +14,8 @@ pub enum StoreCall {
     Create,
     /// `CheckpointStore::read`
     Read,
+    /// `CheckpointStore::remove`
+    Remove,
     /// `SnapshotStore::put`
     Put,
     /// `SnapshotStore::get`
