@@ -9,6 +9,7 @@
 
 pub mod alignment;
 pub mod batching;
+pub mod coordinator;
 pub mod isolation;
 pub mod key_group;
 pub mod manifest;
