@@ -21,3 +21,6 @@ pub(super) const UNKNOWN_OUTPUT: &str = "E0118";
 pub(super) const KEY_MISMATCH: &str = "E0119";
 pub(super) const INPUT_MISMATCH: &str = "E0120";
 pub(super) const SAME_TARGET: &str = "E0121";
+pub(super) const NEEDS_CHECKPOINT: &str = "E0122";
+pub(super) const NEEDS_DIRECTORY: &str = "E0123";
+pub(super) const FORMAT_MISMATCH: &str = "E0124";

@@ -14,7 +14,7 @@ use super::graph::Graph;
 use super::places::Places;
 use super::problem::{JobFileErrors, Problems};
 use super::spec::{JobSpec, OnError, StateBackendKind, StateSpec};
-use super::{functions, sinks, sources, tree};
+use super::{durability, functions, sinks, sources, tree};
 
 /// The name under which the dead letters of a job appear among its operators.
 const RESERVED_UID: &str = "dead-letters";
@@ -28,6 +28,7 @@ const GIB: u64 = 1024 * MIB;
 pub(super) struct Defaults {
     pub(super) parallelism: Parallelism,
     pub(super) has_dead_letters: bool,
+    pub(super) has_checkpoints: bool,
 }
 
 impl JobSpec {
@@ -69,9 +70,9 @@ fn read_job(check: &mut Check, root: &At<'_>, instead: Option<Parallelism>) -> O
     let parallelism = read_parallelism(check, &mut keys, Parallelism(1));
     let parallelism = instead.unwrap_or(parallelism);
     let key_groups = read_key_groups(check, &mut keys);
-    keys.not_available(check, "checkpoint", None);
+    let checkpoint = keys.take(check, "checkpoint").map(|at| durability::read_checkpoint(check, &at));
     let state = keys.take(check, "state").map_or(DEFAULT_STATE, |at| read_state(check, &at));
-    keys.not_available(check, "restart", None);
+    let restart = durability::read_restart(check, &mut keys, checkpoint.is_some());
     let batch = keys.take(check, "batch").map_or_else(BatchLimits::default, |at| read_batch(check, &at));
     let queue_bytes = keys
         .take(check, "queue_bytes")
@@ -79,7 +80,8 @@ fn read_job(check: &mut Check, root: &At<'_>, instead: Option<Parallelism>) -> O
         .and_then(|bytes| usize::try_from(bytes).ok())
         .unwrap_or(DEFAULT_QUEUE_BYTES);
     let dead_letters_at = keys.take(check, "dead_letters");
-    let defaults = Defaults { parallelism, has_dead_letters: dead_letters_at.is_some() };
+    let defaults =
+        Defaults { parallelism, has_dead_letters: dead_letters_at.is_some(), has_checkpoints: checkpoint.is_some() };
 
     let mut graph = Graph::default();
     let sources = keys.require(check, "sources", "a mapping of at least one source");
@@ -88,7 +90,7 @@ fn read_job(check: &mut Check, root: &At<'_>, instead: Option<Parallelism>) -> O
     let functions = functions.map(|at| functions::read(check, &mut graph, &at, defaults)).unwrap_or_default();
     let sinks = keys.require(check, "sinks", "a mapping of at least one sink (`blackhole: {}` is one)");
     let sinks = sinks.map(|at| sinks::read(check, &mut graph, &at, defaults)).unwrap_or_default();
-    let dead_letters = dead_letters_at.and_then(|at| sinks::read_dead_letters(check, &at));
+    let dead_letters = dead_letters_at.and_then(|at| sinks::read_dead_letters(check, &at, defaults));
     keys.finish(check);
 
     graph.check(check);
@@ -99,6 +101,8 @@ fn read_job(check: &mut Check, root: &At<'_>, instead: Option<Parallelism>) -> O
         name: name?,
         parallelism,
         key_groups,
+        checkpoint,
+        restart,
         state,
         batch,
         queue_bytes,

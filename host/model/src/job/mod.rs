@@ -1,9 +1,10 @@
 //! The job file: from text, YAML or JSON, to a checked [`JobSpec`].
 //!
 //! # Flow
-//! `tree` reads the text into values that know where they stand; `file`, `sources`, `functions` and
-//! `sinks` take the keys they know out of it and refuse the rest; `graph` checks how the operators hang
-//! together; `outputs` checks, later, that the functions are what the job takes them for.
+//! `tree` reads the text into values that know where they stand; `file`, `durability`, `sources`,
+//! `functions` and `sinks` take the keys they know out of it and refuse the rest; `graph` checks how the
+//! operators hang together; `outputs` and `formats` check, later, that the functions are what the job takes
+//! them for.
 //!
 //! # Invariants
 //! 1. Every problem of a file is reported at once, each with its place.
@@ -18,7 +19,9 @@
 mod check;
 mod codes;
 mod config;
+mod durability;
 mod file;
+mod formats;
 mod functions;
 mod graph;
 mod outputs;
@@ -36,8 +39,9 @@ pub use functions::DEFAULT_LIMITS;
 pub use problem::{JobFileErrors, Problem};
 pub use sources::DEFAULT_MAX_RECORD_BYTES;
 pub use spec::{
-    CsvSpec, EventTimeSpec, FileSinkSpec, FileSourceSpec, FormatSpec, FunctionSpec, GeneratorShape, GeneratorSpec,
-    InputRef, InputSpec, JobSpec, KeySpec, LimitsSpec, OnError, SinkCompression, SinkConnector, SinkSpec,
-    SourceCompression, SourceConnector, SourceSpec, StateBackendKind, StateSpec,
+    CheckpointSpec, CsvSpec, EventTimeSpec, FileLayout, FileSinkSpec, FileSourceSpec, FormatSpec, FunctionSpec,
+    GeneratorShape, GeneratorSpec, InputRef, InputSpec, JobSpec, KeySpec, LimitsSpec, OnError, RestartSpec,
+    SinkCompression, SinkConnector, SinkSpec, SourceCompression, SourceConnector, SourceSpec, StateBackendKind,
+    StateSpec, WatermarkSpec,
 };
 pub use tree::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_FILE_BYTES};

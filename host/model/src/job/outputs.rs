@@ -7,8 +7,9 @@ use crate::{Descriptor, OperatorUid, PortDescriptor};
 
 use super::check::{list, nearest};
 use super::codes;
+use super::formats::{Flow, differ, name};
 use super::problem::{JobFileErrors, Problems};
-use super::spec::{FunctionSpec, InputRef, JobSpec};
+use super::spec::{FunctionSpec, InputRef, JobSpec, SinkSpec};
 use super::tree::shorten;
 
 impl JobSpec {
@@ -33,8 +34,10 @@ impl JobSpec {
                 fit.check_inputs(function, descriptor);
             }
         }
+        let mut flow = Flow::new(self, descriptors);
         for sink in &self.sinks {
             fit.check_refs(&format!("sinks.{}.input", sink.uid), &sink.from);
+            fit.check_format(sink, &mut flow);
         }
         if fit.problems.is_empty() { Ok(()) } else { Err(fit.problems.into_errors(self.file_name())) }
     }
@@ -70,6 +73,31 @@ impl Fit<'_> {
                 }
             };
             self.add(codes::UNKNOWN_OUTPUT, &format!("{path}[{index}]"), message, help);
+        }
+    }
+
+    /// What is sure to flow into a sink must be what the sink writes.
+    fn check_format(&mut self, sink: &SinkSpec, flow: &mut Flow<'_>) {
+        let wanted = flow.format_of(sink);
+        for (index, input) in sink.from.iter().enumerate() {
+            let carried = flow.carried(input);
+            if !carried.is_certain || carried.is_encoded || !differ(&carried.format, &wanted) {
+                continue;
+            }
+            let from = match &input.output {
+                None => input.from.to_string(),
+                Some(output) => format!("{}.{}", input.from, shorten(output)),
+            };
+            let message = format!(
+                "records of `{from}` are {}, and the sink writes {}: a sink does not convert what it is given",
+                name(&carried.format),
+                name(&wanted)
+            );
+            let (path, help) = match &sink.format {
+                Some(_) => (format!("sinks.{}.format", sink.uid), "remove `format`, or give the source's"),
+                None => (format!("sinks.{}.input[{index}]", sink.uid), "give each format a sink of its own"),
+            };
+            self.add(codes::FORMAT_MISMATCH, &path, message, Some(help.to_owned()));
         }
     }
 

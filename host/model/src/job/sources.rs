@@ -1,5 +1,7 @@
 //! The `sources` of a job file, and formats.
 
+use std::time::Duration;
+
 use crate::{OperatorUid, TimeUnit, is_csv_delimiter, pointer_steps};
 
 use super::check::{At, Check, Keys};
@@ -8,7 +10,7 @@ use super::file::{Defaults, read_connector, read_on_error, read_parallelism, rea
 use super::graph::{Graph, OperatorKind};
 use super::spec::{
     CsvSpec, EventTimeSpec, FileSourceSpec, FormatSpec, GeneratorShape, GeneratorSpec, SourceCompression,
-    SourceConnector, SourceSpec,
+    SourceConnector, SourceSpec, WatermarkSpec,
 };
 use super::tree::{Value, shorten};
 
@@ -54,11 +56,12 @@ fn read_source(
         check.problem(codes::WRONG_VALUE, at, "a generator makes JSON or text: expected `json` or `raw`, found `csv`");
     }
     let event_time = keys.take(check, "event_time").and_then(|at| read_event_time(check, &at, &format));
-    keys.not_available(check, "watermark", None);
+    let watermark = read_watermark(check, &mut keys, event_time.is_some());
     let on_error = read_on_error(check, &mut keys, defaults);
     let parallelism = read_parallelism(check, &mut keys, defaults.parallelism);
     keys.finish(check);
-    Some(SourceSpec { uid: uid?.clone(), connector: connector?, format, event_time, on_error, parallelism })
+    let (uid, connector) = (uid?.clone(), connector?);
+    Some(SourceSpec { uid, connector, format, event_time, watermark, on_error, parallelism })
 }
 
 fn default_format(connector: Option<&SourceConnector>) -> FormatSpec {
@@ -166,6 +169,31 @@ fn read_event_time(check: &mut Check, at: &At<'_>, format: &FormatSpec) -> Optio
         check.problem(codes::BAD_PATH, at, "records of the format `raw` have no fields: expected `json` or `csv`");
     }
     Some(EventTimeSpec { field: field?, unit: unit? })
+}
+
+/// An event time that is an hour ahead of everybody's clock is more often a mistake than news.
+const DEFAULT_WATERMARK: WatermarkSpec =
+    WatermarkSpec { max_out_of_orderness: Duration::ZERO, max_ahead: Duration::from_secs(3600) };
+
+fn read_watermark(check: &mut Check, keys: &mut Keys<'_>, has_event_time: bool) -> WatermarkSpec {
+    const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+    let mut spec = DEFAULT_WATERMARK;
+    let Some(at) = keys.take(check, "watermark") else { return spec };
+    if !has_event_time {
+        let help = Some("say where the time stands: `event_time: { field: /ts, unit: ms }`".to_owned());
+        let message = "a watermark is made of event times, and the source has no `event_time`".to_owned();
+        check.problem_with_help(codes::MISSING, &at, message, help);
+    }
+    let Some(mut keys) = check.keys(&at) else { return spec };
+    let out_of_order = keys.take(check, "max_out_of_orderness");
+    let out_of_order = out_of_order.and_then(|at| check.duration(&at, Duration::ZERO..=YEAR));
+    spec.max_out_of_orderness = out_of_order.unwrap_or(spec.max_out_of_orderness);
+    let ahead = keys.take(check, "max_ahead");
+    let ahead = ahead.and_then(|at| check.duration(&at, Duration::ZERO..=100 * YEAR));
+    spec.max_ahead = ahead.unwrap_or(spec.max_ahead);
+    keys.not_available(check, "idle_after", None);
+    keys.finish(check);
+    spec
 }
 
 /// A path, by the one rule for paths.

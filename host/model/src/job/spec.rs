@@ -1,9 +1,9 @@
 //! What a job file says, checked and with every default filled in.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use crate::{BatchLimits, Descriptor, InputId, JobName, OperatorUid, OutputId, Parallelism, TimeUnit};
+use crate::{BatchLimits, Delivery, Descriptor, InputId, JobName, OperatorUid, OutputId, Parallelism, TimeUnit};
 
 use super::places::Places;
 
@@ -16,6 +16,10 @@ pub struct JobSpec {
     pub parallelism: Parallelism,
     /// How many key groups the job has; fixed at its first start.
     pub key_groups: u16,
+    /// Its checkpoints; `None`: it has none, and whatever it read is read again after a crash.
+    pub checkpoint: Option<CheckpointSpec>,
+    /// What happens after a failure, in a job with checkpoints.
+    pub restart: RestartSpec,
     /// Where keyed state lives.
     pub state: StateSpec,
     /// When a batch is closed.
@@ -32,6 +36,32 @@ pub struct JobSpec {
     pub dead_letters: Option<SinkConnector>,
     /// The text and where each value stands in it, for messages.
     pub(super) places: Places,
+}
+
+/// When checkpoints are taken, and how many are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointSpec {
+    /// From the start of one to the start of the next.
+    pub interval: Duration,
+    /// After this long one is aborted.
+    pub timeout: Duration,
+    /// The least time from the end of one to the start of the next.
+    pub min_pause: Duration,
+    /// How many in a row may be aborted before the job fails.
+    pub tolerable_failures: u32,
+    /// How many complete ones are kept.
+    pub retain: u32,
+}
+
+/// What happens after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestartSpec {
+    /// How often the job is started again before it stays failed; 0: never.
+    pub attempts: u32,
+    /// The wait before the first of them.
+    pub first_backoff: Duration,
+    /// The longest wait.
+    pub most_backoff: Duration,
 }
 
 /// Where keyed state lives.
@@ -59,6 +89,8 @@ pub struct SourceSpec {
     pub format: FormatSpec,
     /// Where the event time stands; `None`: records have none.
     pub event_time: Option<EventTimeSpec>,
+    /// How event times become a watermark.
+    pub watermark: WatermarkSpec,
     /// What becomes of what is not a record, and of a record without its event time.
     pub on_error: OnError,
     /// How many subtasks read it.
@@ -165,6 +197,15 @@ pub struct EventTimeSpec {
     pub unit: TimeUnit,
 }
 
+/// How event times become a watermark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatermarkSpec {
+    /// How far behind the greatest event time of its split a record may be and still be on time.
+    pub max_out_of_orderness: Duration,
+    /// An event time further ahead of the host's clock does not move the watermark.
+    pub max_ahead: Duration,
+}
+
 /// What becomes of a bad record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
@@ -255,8 +296,9 @@ pub struct SinkSpec {
     pub from: Vec<InputRef>,
     /// Where it writes.
     pub connector: SinkConnector,
-    /// How fields are written that a function leaves to the host.
-    pub format: FormatSpec,
+    /// What its values are, and how fields are written that a function leaves to the host; `None`: what
+    /// flows into it says, see [`JobSpec::sink_formats`].
+    pub format: Option<FormatSpec>,
     /// How many subtasks write it.
     pub parallelism: Parallelism,
 }
@@ -282,6 +324,21 @@ pub struct FileSinkSpec {
     pub compression: SinkCompression,
     /// Whether a file that is there already may be replaced.
     pub overwrite: bool,
+    /// What it promises: [`Delivery::AtLeastOnce`] in a job without checkpoints.
+    pub delivery: Delivery,
+    /// How what was published is told from what was not; of an exactly-once sink alone.
+    pub layout: FileLayout,
+    /// A file that reached this size is closed and another one begun; of an exactly-once sink alone.
+    pub roll_bytes: u64,
+}
+
+/// How an exactly-once file sink shows what it has published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileLayout {
+    /// Every file with a plain name is published.
+    Plain,
+    /// A file is published if a commit file lists it.
+    Commits,
 }
 
 /// How a sink's bytes are packed.
@@ -310,13 +367,26 @@ impl JobSpec {
         self.places.file_name()
     }
 
-    /// A path of the job, which is relative to the directory of the job file.
+    /// A path of the job, which is relative to the directory of the job file, without `.` steps: a file has
+    /// one name, however the job file was named.
     #[must_use]
     pub fn resolve(&self, path: &Path) -> PathBuf {
-        match Path::new(self.file_name()).parent() {
-            Some(directory) => directory.join(path),
-            None => path.to_owned(),
+        let joined = self.directory().join(path);
+        let mut resolved: PathBuf = joined.components().filter(|step| *step != Component::CurDir).collect();
+        if resolved.as_os_str().is_empty() {
+            resolved.push(".");
         }
+        // A slash at the end says that a directory is meant.
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            resolved.push("");
+        }
+        resolved
+    }
+
+    /// The directory of the job file, as the file was named; empty for the current one.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        Path::new(self.file_name()).parent().unwrap_or(Path::new(""))
     }
 
     /// The function called `uid`.

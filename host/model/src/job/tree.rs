@@ -4,7 +4,7 @@
 //! `no` are texts. Aliases are replaced by copies of what they name, within [`MAX_EXPANDED_BYTES`].
 //!
 //! # Absent on purpose
-//! Tags other than the core ones, merge keys, mappings as keys, several documents: each is a problem
+//! Tags, merge keys, mappings as keys, several documents: each is a problem
 //! with its place, because none of them has a use in a job file.
 
 use std::collections::BTreeMap;
@@ -177,12 +177,12 @@ impl<'t> Builder<'t, '_> {
                 (Node { value, span }, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                self.refuse_tag(tag.as_deref(), "seq", &span);
+                self.refuse_tag(tag.as_deref(), &span);
                 self.grow(0, &span)?;
                 (self.list(span, depth)?, anchor)
             }
             Event::MappingStart(_, anchor, tag) => {
-                self.refuse_tag(tag.as_deref(), "map", &span);
+                self.refuse_tag(tag.as_deref(), &span);
                 self.grow(0, &span)?;
                 (self.map(span, depth)?, anchor)
             }
@@ -277,20 +277,15 @@ impl<'t> Builder<'t, '_> {
         Some(key)
     }
 
-    fn refuse_tag(&mut self, tag: Option<&Tag>, core: &str, span: &Range<usize>) {
-        if let Some(tag) = tag
-            && !tag.is_yaml_core_schema_tag(core)
-        {
+    fn refuse_tag(&mut self, tag: Option<&Tag>, span: &Range<usize>) {
+        if let Some(tag) = tag {
             let message = format!("tag `{}` means nothing in a job file", shorten(&tag.original()));
             self.problems.add(codes::UNSUPPORTED, "", span.clone(), message);
         }
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: &Range<usize>) -> Value {
-        if let Some(tag) = tag {
-            self.refuse_tag(Some(tag), "str", span);
-            return Value::Text(text.to_owned());
-        }
+        self.refuse_tag(tag, span);
         if style == ScalarStyle::Plain { resolve(text) } else { Value::Text(text.to_owned()) }
     }
 }

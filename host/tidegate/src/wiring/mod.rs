@@ -47,8 +47,10 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules) -> Result<Wired, CliError>
         let Some(factory) = factories.get(&function.uid) else { continue };
         graph.functions.push(function_node(spec, function, factory)?);
     }
+    let formats = spec.sink_formats(&descriptors);
     for sink in &spec.sinks {
-        graph.sinks.push(sinks::node(spec, sink));
+        let writes = formats.get(&sink.uid).unwrap_or(&FormatSpec::Json);
+        graph.sinks.push(sinks::node(spec, sink, writes));
     }
     graph.dead_letters = spec.dead_letters.as_ref().map(|connector| sinks::dead_letters(spec, connector));
     paths::check(spec, &graph.sources)?;

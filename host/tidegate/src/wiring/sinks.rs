@@ -11,13 +11,13 @@ use runtime::SinkNode;
 
 use super::format;
 
-/// The node of a sink.
-pub(super) fn node(spec: &JobSpec, sink: &SinkSpec) -> SinkNode {
+/// The node of a sink that writes values of the format `writes`.
+pub(super) fn node(spec: &JobSpec, sink: &SinkSpec, writes: &FormatSpec) -> SinkNode {
     SinkNode {
         uid: sink.uid.clone(),
         inputs: sink.from.clone(),
-        sink: connector(spec, &sink.connector, &sink.format),
-        format: format(&sink.format, &[]),
+        sink: connector(spec, &sink.connector, writes),
+        format: format(writes, &[]),
         parallelism: sink.parallelism,
     }
 }

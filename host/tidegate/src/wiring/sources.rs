@@ -36,7 +36,10 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec) -> Result<SourceNode, Cl
         source: connector,
         format: format(&source.format, &columns),
         event_time: source.event_time.as_ref().map(|time| EventTimeCut { path: time.field.clone(), unit: time.unit }),
-        watermark: Watermarks::default(),
+        watermark: Watermarks {
+            max_out_of_orderness: source.watermark.max_out_of_orderness,
+            max_ahead: Some(source.watermark.max_ahead),
+        },
         on_error: source.on_error,
         parallelism,
     })

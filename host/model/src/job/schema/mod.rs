@@ -91,11 +91,11 @@ struct JobFile {
     /// How many key groups keyed state is cut into: the most subtasks it can ever be spread over.
     #[schemars(range(min = 1, max = MAX_KEY_GROUPS), default = "key_groups")]
     key_groups: Option<u32>,
-    /// Checkpoints. Not available yet.
+    /// Checkpoints; without it the job has none, and reads everything again after a crash.
     checkpoint: Option<Checkpoint>,
     /// Where keyed state lives.
     state: Option<State>,
-    /// What happens after a failure. Not available yet.
+    /// What happens after a failure; of a job with checkpoints alone.
     restart: Option<Restart>,
     /// When a batch of records is closed.
     batch: Option<Batch>,
@@ -117,23 +117,33 @@ fn one() -> u32 {
     1
 }
 
+fn three() -> u32 {
+    3
+}
+
+fn ten() -> u32 {
+    10
+}
+
 fn key_groups() -> u32 {
     u32::from(DEFAULT_KEY_GROUPS)
 }
 
-/// Checkpoints. Not available yet.
+/// Checkpoints: `{}` for every default.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Checkpoint {
-    /// From the start of one to the start of the next.
+    /// From the start of one to the start of the next, 10ms to 1day; 10s.
     interval: Option<Span>,
-    /// After this long a checkpoint is given up.
+    /// After this long a checkpoint is aborted, 100ms to 1day; 60s.
     timeout: Option<Span>,
-    /// The least time between two.
+    /// The least time from the end of one to the start of the next, up to 1day; 1s, or half the interval if that is less.
     min_pause: Option<Span>,
-    /// How many may fail in a row.
+    /// How many in a row may be aborted before the job fails.
+    #[schemars(range(min = 0, max = 1000), default = "three")]
     tolerable_failures: Option<u32>,
-    /// How many are kept.
+    /// How many complete ones are kept.
+    #[schemars(range(min = 1, max = 1000), default = "three")]
     retain: Option<u32>,
 }
 
@@ -155,13 +165,14 @@ enum Backend {
     Rocksdb,
 }
 
-/// What happens after a failure. Not available yet.
+/// What happens after a failure.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Restart {
-    /// How often the job is started again.
+    /// How often the job is started again before it stays failed; 0: never.
+    #[schemars(range(min = 0, max = 1_000_000), default = "ten")]
     attempts: Option<u32>,
-    /// The wait before the first and the longest wait: `1s..60s`.
+    /// The wait before the first and the longest wait, 10ms to 1h: `1s..60s`. Each is twice the one before.
     backoff: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Source {
     format: Option<Format>,
     /// Where the event time stands; without it records have none.
     event_time: Option<EventTime>,
-    /// Not available yet.
+    /// How event times become a watermark.
     watermark: Option<Watermark>,
     /// What becomes of a line that is no record, and of a record without its event time.
     on_error: Option<OnError>,
@@ -179,15 +179,15 @@ enum TimeUnit {
     Rfc3339,
 }
 
-/// Watermarks. Not available yet.
+/// How event times become a watermark; of a source with `event_time`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Watermark {
-    /// How far records may be out of order.
+    /// How far behind the greatest event time of its split a record may be and still be on time; 0s.
     max_out_of_orderness: Option<Span>,
-    /// After this long without records an input holds nothing back.
+    /// After this long without records an input holds nothing back. Not available yet.
     idle_after: Option<Span>,
-    /// How far ahead of the host's clock an event time is believed.
+    /// How far ahead of the host's clock an event time may be and still move the watermark; 1h.
     max_ahead: Option<Span>,
 }
 
@@ -270,7 +270,8 @@ pub(super) struct Sink {
     postgres: Option<Any>,
     /// Not available yet.
     http: Option<Any>,
-    /// What the values are, and how fields are written that a function leaves to the host.
+    /// What the values are, and how fields are written that a function leaves to the host; what flows into it
+    /// unless it is said.
     format: Option<Format>,
     /// How many subtasks write it.
     #[schemars(range(min = 1, max = MAX_PARALLELISM))]
@@ -303,10 +304,34 @@ struct FileSink {
     path: String,
     /// How the files are packed.
     compression: Option<SinkCompression>,
-    /// Whether files that are there already are replaced.
+    /// Whether files that are there already are replaced; never of an exactly-once sink.
     overwrite: Option<bool>,
-    /// Not available yet.
-    delivery: Option<String>,
+    /// What it promises in a job with checkpoints; `exactly-once` unless something else is said.
+    delivery: Option<Delivery>,
+    /// How an exactly-once sink shows what it has published; `plain`.
+    layout: Option<Layout>,
+    /// The size at which an exactly-once sink closes a file and begins another, 64KiB to 64GiB; 128MiB.
+    roll_bytes: Option<Size>,
+}
+
+/// What a sink promises.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+enum Delivery {
+    /// Every record is visible once, after the checkpoint that it belongs to.
+    ExactlyOnce,
+    /// Records leave at once, and some again after a crash.
+    AtLeastOnce,
+}
+
+/// How what was published is told from what was not.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+enum Layout {
+    /// Every file that is there under a plain name is published.
+    Plain,
+    /// A file is published if a commit file lists it.
+    Commits,
 }
 
 /// How files are packed.

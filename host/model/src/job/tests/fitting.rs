@@ -103,3 +103,51 @@ fn functions_without_a_descriptor_are_passed_over() {
     let spec = parse(&job("  f: { input: orders, module: ./f }\n  g: { input: f.x, module: ./f }", "")).expect("right");
     assert!(spec.check_outputs(&BTreeMap::new()).is_ok());
 }
+
+fn source(text: &str, functions: &str, sink: &str) -> super::JobSpec {
+    let text = format!(
+        "name: a\nsources:\n  orders: {{ file: {{ path: a }}, {text} }}\nfunctions:\n{functions}\nsinks:\n  out: {{ {sink}, stdout: }}\n"
+    );
+    parse(&text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// The format of the sink `out`, by its debug name, or what is refused.
+fn sink_format(source_text: &str, sink: &str, descriptor: Descriptor) -> String {
+    let spec = source(source_text, "  f: { input: orders, module: ./f }", sink);
+    let descriptors = BTreeMap::from([(OperatorUid::new("f").expect("a name"), descriptor)]);
+    match spec.check_outputs(&descriptors) {
+        Ok(()) => format!("{:?}", spec.sink_formats(&descriptors).into_values().next().expect("there is a sink")),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn a_sink_takes_the_format_of_what_flows_into_it() {
+    let forwards = || descriptor(&["in"], &["out"], false);
+    let csv = r#"Csv(CsvSpec { delimiter: 59, columns: [], header: false })"#;
+    assert_eq!(sink_format("format: { csv: { delimiter: ; } }", "input: f", forwards()), csv);
+    assert_eq!(sink_format("format: { csv: { delimiter: ; } }", "input: [orders, f]", forwards()), csv);
+    assert_eq!(sink_format("format: raw", "input: f", forwards()), "Raw");
+    assert_eq!(sink_format("format: json", "input: f", forwards()), "Json");
+    let mut described = forwards();
+    described.outputs[0].schema = Some("{}".to_owned());
+    assert_eq!(sink_format("format: csv", "input: f", described), "Json");
+}
+
+#[test]
+fn a_format_that_cannot_be_what_flows_in_is_refused_naming_both() {
+    let forwards = || descriptor(&["in"], &["out"], false);
+    let found = sink_format("format: csv", "input: [f, orders], format: json", forwards());
+    assert!(found.starts_with("E0124 jobs/a.yaml:7:"), "{found}");
+    assert!(found.contains("records of `orders` are `csv` with the delimiter `,`"), "{found}");
+    assert!(found.contains("the sink writes `json`"), "{found}");
+    // What a function that declares nothing makes is its own affair.
+    assert_eq!(sink_format("format: csv", "input: f, format: json", forwards()), "Json");
+    let mut described = forwards();
+    described.outputs[0].schema = Some("{}".to_owned());
+    assert!(
+        sink_format("format: csv", "input: f, format: csv", described.clone()).contains("records of `f` are `json`")
+    );
+    let found = sink_format("format: csv", "input: [orders, f]", described);
+    assert!(found.contains("`sinks.out.input[0]`") && found.contains("a sink of its own"), "{found}");
+}

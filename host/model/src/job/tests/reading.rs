@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::super::*;
 use super::{FULL, job, parse};
-use crate::{BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, OperatorUid, Parallelism};
+use crate::{BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, Delivery, OperatorUid, Parallelism};
 
 #[test]
 fn every_key_is_read() {
@@ -20,6 +20,7 @@ fn what_is_not_said_has_its_documented_default() {
     assert_eq!(spec.functions[0].on_error, OnError::Fail);
     assert_eq!(spec.sources[0].format, FormatSpec::Json);
     assert_eq!(spec.sources[0].event_time, None);
+    assert_eq!(spec.checkpoint, None);
 }
 
 #[test]
@@ -45,8 +46,20 @@ fn a_byte_order_mark_and_comments_are_nothing() {
 #[test]
 fn paths_are_relative_to_the_job_file() {
     let spec = parse(FULL).expect("the file is right");
-    assert_eq!(spec.resolve(Path::new("./in")), Path::new("jobs/./in"));
     assert_eq!(spec.resolve(Path::new("/in")), Path::new("/in"));
+    for (job, path, resolved) in [
+        ("jobs/a.yaml", "./in", "jobs/in"),
+        ("./jobs/a.yaml", "./in/./x", "jobs/in/x"),
+        ("a.yaml", "./in/", "in/"),
+        ("./a.yaml", "in", "in"),
+        ("a.yaml", ".", "."),
+        ("jobs/a.yaml", "../in", "jobs/../in"),
+        ("/jobs/a.yaml", "./in", "/jobs/in"),
+    ] {
+        let spec = JobSpec::parse(FULL, job).expect("the file is right");
+        // Paths compare by their steps; the texts must be the same.
+        assert_eq!(spec.resolve(Path::new(path)).to_str(), Some(resolved), "{path} in {job}");
+    }
 }
 
 #[test]
@@ -101,12 +114,67 @@ fn a_csv_sink_needs_no_columns_and_writes_no_header_line() {
         let text = format!(
             "name: a\nsources: {{ o: {{ file: {{ path: a }} }} }}\nsinks: {{ s: {{ input: o, stdout: , format: {format} }} }}"
         );
-        parse(&text).unwrap_or_else(|errors| panic!("{errors}")).sinks.remove(0).format
+        parse(&text).unwrap_or_else(|errors| panic!("{errors}")).sinks.remove(0).format.expect("it is said")
     };
     let plain = CsvSpec { delimiter: b',', columns: Vec::new(), header: false };
     assert_eq!(sink("csv"), FormatSpec::Csv(plain.clone()));
     assert_eq!(sink("{ csv: {} }"), FormatSpec::Csv(plain.clone()));
     assert_eq!(sink("{ csv: { header: false } }"), FormatSpec::Csv(plain));
+}
+
+#[test]
+fn a_checkpoint_without_options_has_every_default() {
+    for text in ["checkpoint:", "checkpoint: {}"] {
+        let spec = parse(&job("", text)).expect("the file is right");
+        let seconds = Duration::from_secs;
+        let expected = CheckpointSpec {
+            interval: seconds(10),
+            timeout: seconds(60),
+            min_pause: seconds(1),
+            tolerable_failures: 3,
+            retain: 3,
+        };
+        assert_eq!(spec.checkpoint, Some(expected));
+        let restart = RestartSpec { attempts: 10, first_backoff: seconds(1), most_backoff: seconds(60) };
+        assert_eq!(spec.restart, restart);
+    }
+}
+
+#[test]
+fn a_short_interval_is_not_stretched_by_the_default_pause() {
+    let spec = parse(&job("", "checkpoint: { interval: 100ms }")).expect("the file is right");
+    assert_eq!(spec.checkpoint.expect("it has checkpoints").min_pause, Duration::from_millis(50));
+}
+
+#[test]
+fn a_backoff_is_a_first_and_a_longest_wait_or_one() {
+    for (text, first, most) in [("1s..60s", 1000, 60_000), ("250ms .. 1m 30s", 250, 90_000), ("2s", 2000, 2000)] {
+        let spec = parse(&job("", &format!("checkpoint:\nrestart: {{ backoff: {text} }}"))).expect("right");
+        let millis = (spec.restart.first_backoff.as_millis(), spec.restart.most_backoff.as_millis());
+        assert_eq!(millis, (first, most), "{text}");
+    }
+}
+
+fn file_sink(job: &str, options: &str) -> FileSinkSpec {
+    let text = format!(
+        "name: a\n{job}\nsources: {{ o: {{ file: {{ path: a }} }} }}\nsinks: {{ s: {{ input: o, file: {{ {options} }} }} }}"
+    );
+    let spec = parse(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    match &spec.sinks[0].connector {
+        SinkConnector::File(file) => file.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_sink_is_exactly_once_where_the_job_has_checkpoints() {
+    assert_eq!(file_sink("", "path: out").delivery, Delivery::AtLeastOnce);
+    let plain = file_sink("checkpoint:", "path: out");
+    assert_eq!((plain.delivery, plain.layout, plain.roll_bytes), (Delivery::ExactlyOnce, FileLayout::Plain, 128 << 20));
+    let said = file_sink("checkpoint:", "path: out.jsonl, delivery: at-least-once, overwrite: true");
+    assert_eq!(said.delivery, Delivery::AtLeastOnce);
+    let commits = file_sink("checkpoint:", "path: out, layout: commits, roll_bytes: 1MiB");
+    assert_eq!((commits.layout, commits.roll_bytes), (FileLayout::Commits, 1 << 20));
 }
 
 #[test]

@@ -42,7 +42,15 @@ fn a_text_that_is_no_mapping_is_refused() {
 
 #[test]
 fn what_yaml_has_and_a_job_file_has_not_is_refused() {
-    for more in ["? [a]\n: b", "<<: { parallelism: 2 }", "parallelism: !odd 3", "---\nname: b"] {
+    for more in [
+        "? [a]\n: b",
+        "<<: { parallelism: 2 }",
+        "parallelism: !odd 3",
+        "queue_bytes: !!str 1MiB",
+        "? !!str batch\n: {}",
+        "batch: !!map {}",
+        "---\nname: b",
+    ] {
         assert!(codes(&job("", more)).contains(&"E0117"), "{more}: {:?}", codes(&job("", more)));
     }
     assert_eq!(codes(&format!("%YAML 1.1\n---\n{}", job("", ""))), ["E0101"]);
@@ -123,6 +131,14 @@ fn limits_and_ranges_are_kept() {
         ("", "batch: { max_bytes: 1TiB }"),
         ("", "batch: { max_age: 1h }"),
         ("", "queue_bytes: 1"),
+        ("", "checkpoint: { interval: 9ms }"),
+        ("", "checkpoint: { timeout: 2days }"),
+        ("", "checkpoint: { retain: 0 }"),
+        ("", "checkpoint: { tolerable_failures: 1001 }"),
+        ("", "checkpoint:\nrestart: { attempts: 1000001 }"),
+        ("", "checkpoint:\nrestart: { backoff: 2s..1s }"),
+        ("", "checkpoint:\nrestart: { backoff: 1s..2h }"),
+        ("", "checkpoint:\ndead_letters: { file: { path: d, roll_bytes: 1 } }"),
         ("  f: { input: orders, module: ./f, parallelism: 257 }", ""),
         ("  f: { input: orders, module: ./f, limits: { memory: 1 } }", ""),
         ("  f: { input: orders, module: ./f, limits: { fuel_per_record: 1 } }", ""),
@@ -144,6 +160,11 @@ fn values_of_another_kind_are_refused_with_what_was_found() {
         ("batch: 7", "found the number `7`"),
         ("batch: { max_age: 5 }", "a duration with its unit"),
         ("state: { backend: rocks }", "did you mean `rocksdb`?"),
+        ("checkpoint: 10s", "found `10s`"),
+        ("checkpoint:\nrestart: { backoff: 1s-60s }", "such as `1s..60s`"),
+        ("checkpoint:\ndead_letters: { file: { path: d, delivery: exactly_once } }", "did you mean `exactly-once`?"),
+        ("checkpoint:\ndead_letters: { file: { path: d, layout: flat } }", "`plain`, `commits`"),
+        ("checkpoint:\ndead_letters: { file: { path: d, overwrite: true } }", "remove `overwrite`"),
         ("dead_letters: { file: { path: 7 } }", "found the number `7`"),
         ("dead_letters: { file: { path: '' } }", "found ``"),
     ] {
@@ -159,16 +180,13 @@ fn what_is_not_built_yet_is_refused_and_never_ignored() {
         format!("name: a\nsources: {{ o: {{ {connector} }} }}\nsinks: {{ s: {{ input: o, stdout: }} }}")
     };
     for text in [
-        job("", "checkpoint: { interval: 10s }"),
-        job("", "restart: {}"),
         job("", "state: { backend: rocksdb }"),
         job("", "dead_letters: { kafka: {} }"),
-        job("", "dead_letters: { file: { path: ./d, delivery: exactly-once } }"),
         job("  f: { input: orders, module: dedup@1 }", ""),
         source("kafka: { topic: a }"),
         source("postgres: {}"),
         source("http: {}"),
-        source("file: { path: a }, watermark: { idle_after: 1s }"),
+        source("file: { path: a }, event_time: { field: /t, unit: ms }, watermark: { idle_after: 1s }"),
         "name: a\nsources: { o: { file: { path: a } } }\nsinks: { s: { input: o, stdout: , format: { csv: { header: true } } } }".to_owned(),
     ] {
         assert_eq!(codes(&text), ["E0106"], "{text}");
@@ -295,4 +313,33 @@ fn what_is_written_has_one_writer() {
     for other in ["out/late", "out-2", "../out", "/out", "jobs/out"] {
         assert_eq!(codes(&job("out", other, "")), Vec::<&str>::new(), "{other}");
     }
+}
+
+#[test]
+fn what_needs_checkpoints_says_so() {
+    for more in [
+        "restart: {}",
+        "dead_letters: { file: { path: ./d, delivery: exactly-once } }",
+        "dead_letters: { file: { path: ./d, delivery: at-least-once } }",
+        "dead_letters: { file: { path: ./d, layout: commits } }",
+        "dead_letters: { file: { path: ./d, roll_bytes: 1MiB } }",
+        "checkpoint:\ndead_letters: { file: { path: ./d, delivery: at-least-once, layout: plain } }",
+    ] {
+        let told = refusal(&job("", more));
+        assert!(told.starts_with("E0122") && told.contains("`checkpoint: {}`"), "{more}: {told}");
+        assert_eq!(codes(&job("", more)).len(), 1, "{more}: {told}");
+    }
+}
+
+#[test]
+fn an_exactly_once_sink_needs_a_directory() {
+    let told = refusal(&job("", "checkpoint:\ndead_letters: { file: { path: dead/all.jsonl.gz } }"));
+    assert!(told.starts_with("E0123") && told.contains("`dead/all.jsonl.gz` names one file"), "{told}");
+    assert!(told.contains("delivery: at-least-once"), "{told}");
+}
+
+#[test]
+fn a_watermark_needs_event_times() {
+    let text = "name: a\nsources: { o: { file: { path: a }, watermark: { max_ahead: 1h } } }\nsinks: { s: { input: o, stdout: } }";
+    assert_eq!(codes(text), ["E0105"]);
 }

@@ -48,10 +48,13 @@ fn known(marked: &str) -> BTreeSet<String> {
 #[test]
 fn readers_and_schema_name_the_same_keys() {
     let source = "{ file: { path: a }, format: json, HERE }";
-    let cases: [(&[&str], &str); 17] = [
+    let cases: [(&[&str], &str); 20] = [
         (&[], "HERE"),
         (&["state"], "state: { HERE }"),
         (&["batch"], "batch: { HERE }"),
+        (&["checkpoint"], "checkpoint: { HERE }"),
+        (&["restart"], "checkpoint: {}\nrestart: { HERE }"),
+        (&["sources", "*", "watermark"], "sources: { a: { watermark: { HERE } } }"),
         (&["sources", "*"], &format!("sources: {{ a: {source} }}")),
         (&["sources", "*", "file"], "sources: { a: { file: { HERE } } }"),
         (&["sources", "*", "generator"], "sources: { a: { generator: { HERE } } }"),

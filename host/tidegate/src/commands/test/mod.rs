@@ -39,6 +39,7 @@ struct Expectation {
 
 /// Runs the function and compares.
 pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliError> {
+    check_config(&args.config)?;
     let modules = Modules::new(&LoadOptions::default())?;
     let factory = modules.open(&args.path, &model::job::DEFAULT_LIMITS)?;
     let names: Vec<String> = factory.descriptor().outputs.iter().map(|port| port.name.clone()).collect();
@@ -73,6 +74,18 @@ pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliErro
             print(json_line(&document)?.as_bytes())
         }
     }
+}
+
+/// The text of `--config` is a JSON object, as that of a job file always is.
+fn check_config(text: &str) -> Result<(), CliError> {
+    let found = match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(_)) => return Ok(()),
+        Ok(_) => "another JSON value".to_owned(),
+        Err(error) => format!("{error}"),
+    };
+    let shown: String = text.chars().take(60).collect();
+    Err(CliError::usage(format!("--config `{shown}`: expected a JSON object, found {found}"))
+        .with_help("quote it for the shell: `--config '{\"limit\": 3}'`"))
 }
 
 fn read_expectations(args: &Test, outputs: &[String]) -> Result<Vec<Expectation>, CliError> {
