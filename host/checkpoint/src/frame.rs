@@ -16,6 +16,11 @@ pub(crate) const VERSION: u16 = 1;
 const MAGIC: [u8; 4] = *b"TGCO";
 const CHECKSUM_BYTES: usize = 8;
 
+/// What an object of the log is called in messages.
+pub(crate) fn of_log(number: ObjectNumber) -> String {
+    format!("object {number} of the manifest log")
+}
+
 /// The frame of an object.
 pub(crate) fn encode(nonce: Nonce, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(MAGIC.len() + 2 + 16 + 8 + body.len() + CHECKSUM_BYTES);
@@ -31,7 +36,7 @@ pub(crate) fn encode(nonce: Nonce, body: &[u8]) -> Vec<u8> {
 
 /// The object of a frame, checked.
 pub(crate) fn decode(number: ObjectNumber, frame: &[u8]) -> Result<StoredObject, Error> {
-    let damaged = |reason: String| Error::Damaged { number, reason };
+    let damaged = |reason: String| Error::Damaged { object: of_log(number), reason };
     let short = || damaged(format!("{} bytes are too few for a frame", frame.len()));
     let (magic, rest) = frame.split_first_chunk::<4>().ok_or_else(short)?;
     if *magic != MAGIC {
@@ -41,7 +46,7 @@ pub(crate) fn decode(number: ObjectNumber, frame: &[u8]) -> Result<StoredObject,
     let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(short)?;
     let version = u16::from_le_bytes(*version);
     if version > VERSION {
-        return Err(Error::NewerFormat { number, found: version });
+        return Err(Error::NewerFormat { object: of_log(number), found: version, most: VERSION });
     }
     let (checked, checksum) = frame.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(short)?;
     let (expected, found) = (u64::from_le_bytes(*checksum), xxh3_64(checked));

@@ -1,28 +1,65 @@
-//! The checkpoint store: numbered objects that are created once, on object_store.
+//! The checkpoint store on `object_store`: a log of numbered objects, and objects of pieces.
 //!
 //! # Words
-//! - *object*: what [`CheckpointStore::create`] makes; *frame*: its bytes in the medium, which carry a
+//! - *log*: what [`CheckpointStore::create`] adds to; *frame*: the bytes of one of its objects, which carry a
 //!   version, the nonce of the writer, the length and a checksum of the whole
-//! - *taken*: the number holds an object of somebody else
+//! - *taken*: the number holds an object of somebody else, or a higher one exists
+//! - *object of pieces*: what [`SnapshotStore::put`] makes; its bytes carry a version, the lengths of the pieces and
+//!   a checksum of the whole
+//! - *place*: the folder of one job below the storage root: `jobs/<job>/log/<20 digits>` and, beside it, objects
+//!   by their names
 //!
 //! # Invariants
 //! 1. An object is visible only whole: the local store links a finished, synced file into place.
-//! 2. `AlreadyExists` is not an answer: the object is read back, and it is ours only if it carries our nonce.
+//! 2. `AlreadyExists` is not an answer: the object is read back, and it is ours only if it carries our nonce, or
+//!    the very bytes.
 //! 3. No byte of an object is handed out before length and checksum are checked.
-//! 4. A frame has a version; an older one is read for ever, an unknown newer one is refused.
+//! 4. Bytes have a version; an older one is read for ever, an unknown newer one is refused.
+//! 5. A number below the newest is taken, even where its object was removed.
+//! 6. What an interrupted write left is listed, so that it is collected as whatever nobody needs.
 //!
 //! # Absent on purpose
 //! No knowledge of what the bodies say: manifests, claims and their rules are decided in `protocol`.
 //! No clock and no randomness: the caller brings the nonce.
 //!
 //! [`CheckpointStore::create`]: contract::CheckpointStore::create
+//! [`SnapshotStore::put`]: contract::SnapshotStore::put
+
+use std::fmt;
+use std::sync::Arc;
+
+use contract::{CheckpointStore, SnapshotStore};
 
 mod error;
 mod frame;
 mod local;
+mod log;
+mod medium;
+mod objects;
+mod pieces;
 
 pub use error::Error;
-pub use local::LocalCheckpoints;
+pub use local::LocalStore;
+
+/// The folder of all jobs, below the root.
+const JOBS_FOLDER: &str = "jobs";
+/// The folder of a job's log, below its place.
+const LOG_FOLDER: &str = "log";
+
+/// The place of one job.
+#[derive(Clone)]
+pub struct JobStore {
+    /// Which epochs exist.
+    pub log: Arc<dyn CheckpointStore>,
+    /// What the manifests list.
+    pub objects: Arc<dyn SnapshotStore>,
+}
+
+impl fmt::Debug for JobStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobStore").finish_non_exhaustive()
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,120 +1,103 @@
 //! The store on a local disk.
 
-use std::path::Path;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use contract::{CheckpointStore, Creation, Nonce, ObjectNumber, StoredObject};
+use contract::{CheckpointStore, SnapshotStore};
+use model::JobName;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::error::Error;
-use crate::frame;
+use crate::log::Log;
+use crate::medium::{Medium, sync_folder};
+use crate::objects::Objects;
+use crate::{JOBS_FOLDER, JobStore, LOG_FOLDER};
 
-/// The folder of the objects, below the store's own.
-const FOLDER: &str = "log";
-/// Digits of the largest number, so that names sort as numbers do.
-const DIGITS: usize = 20;
+/// What a root is tried out with: more than a file system keeps in the entry of a file.
+const PROBE_BYTES: usize = 64 * 1024;
 
-/// A checkpoint store in a folder. Files and folders are synced before an object counts as created.
+/// A store in a folder of this machine. Files and folders are synced before an object counts as stored.
 ///
-/// Its calls block, and must not be made from an asynchronous task.
+/// Its calls do their input and output on the calling thread.
 #[derive(Debug)]
-pub struct LocalCheckpoints {
-    files: LocalFileSystem,
-    io: Runtime,
-}
+pub struct LocalStore;
 
-impl LocalCheckpoints {
-    /// Opens the store in `folder`, which is made where it does not exist.
+impl LocalStore {
+    /// Opens the place of `job` below `root`, which is tried out first: a file is made, synced, read back and
+    /// removed. The root has to exist: a disk that is not mounted must not look like a job that never ran.
     ///
     /// # Errors
-    /// When the folder cannot be made or read.
-    pub fn open(folder: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(folder).map_err(|source| Error::CannotStart { source })?;
-        let files = LocalFileSystem::new_with_prefix(folder).map_err(medium("open"))?.with_fsync(true);
-        let io = Builder::new_current_thread().build().map_err(|source| Error::CannotStart { source })?;
-        Ok(Self { files, io })
+    /// When the root is missing, is no folder, cannot be written, or has no room.
+    pub fn open(root: &Path, job: &JobName) -> Result<JobStore, Error> {
+        try_out(root).map_err(|source| Error::root(root, source))?;
+        let at_root = |source| Error::root(root, source);
+        let mut folder = root.to_owned();
+        for name in [JOBS_FOLDER, job.as_str(), LOG_FOLDER] {
+            let parent = folder.clone();
+            folder.push(name);
+            make_folder(&folder).and_then(|()| sync_folder(&parent)).map_err(at_root)?;
+        }
+        let opened = LocalFileSystem::new_with_prefix(root);
+        let files = opened.map_err(|source| Error::medium("open a folder", source))?.with_fsync(true);
+        let medium = Arc::new(Medium::of_folder(Arc::new(files), root));
+        let place = ObjectPath::from_iter([JOBS_FOLDER, job.as_str()]);
+        let log: Arc<dyn CheckpointStore> = Arc::new(Log::new(Arc::clone(&medium), place.clone().join(LOG_FOLDER)));
+        let objects: Arc<dyn SnapshotStore> = Arc::new(Objects::new(medium, place));
+        Ok(JobStore { log, objects })
     }
 
-    fn try_create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error> {
-        let frame = PutPayload::from(frame::encode(nonce, body));
-        let options = PutOptions::from(PutMode::Create);
-        if self.try_list()?.last().is_some_and(|newest| *newest > number) {
-            return Ok(Creation::Taken);
+    /// The jobs that have a place below `root`, by name.
+    ///
+    /// # Errors
+    /// When the root is missing or cannot be read.
+    pub fn list_jobs(root: &Path) -> Result<Vec<JobName>, Error> {
+        let entries = fs::read_dir(root).and_then(|_| match fs::read_dir(root.join(JOBS_FOLDER)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        });
+        let mut jobs = Vec::new();
+        for entry in entries.map_err(|source| Error::root(root, source))?.into_iter().flatten() {
+            let entry = entry.map_err(|source| Error::root(root, source))?;
+            let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
+            jobs.extend(entry.file_name().to_str().filter(|_| is_folder).and_then(|name| JobName::new(name).ok()));
         }
-        match self.io.block_on(self.files.put_opts(&path_of(number), frame, options)) {
-            Ok(_) => Ok(Creation::Created),
-            Err(object_store::Error::AlreadyExists { .. }) => self.whose(number, nonce, body),
-            Err(source) => Err(medium(&format!("create object {number}"))(source)),
-        }
-    }
-
-    /// Whose the object is that stands in the way.
-    fn whose(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error> {
-        match self.try_read(number)? {
-            Some(there) if there.nonce != nonce => Ok(Creation::Taken),
-            Some(there) if there.body == body => Ok(Creation::Created),
-            Some(_) => Err(Error::NonceReused { number }),
-            None => Err(Error::Damaged { number, reason: "it exists, and is gone when read".to_owned() }),
-        }
-    }
-
-    fn try_read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, Error> {
-        let path = path_of(number);
-        let read = self.io.block_on(async { self.files.get(&path).await?.bytes().await });
-        match read {
-            Ok(frame) => frame::decode(number, &frame).map(Some),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(source) => Err(medium(&format!("read object {number}"))(source)),
-        }
-    }
-
-    fn try_list(&self) -> Result<Vec<ObjectNumber>, Error> {
-        let folder = ObjectPath::from(FOLDER);
-        let listed = self.io.block_on(self.files.list_with_delimiter(Some(&folder))).map_err(medium("list objects"))?;
-        let mut numbers: Vec<ObjectNumber> =
-            listed.objects.iter().filter_map(|it| number_of(it.location.filename()?)).collect();
-        numbers.sort_unstable();
-        Ok(numbers)
+        jobs.sort_unstable();
+        Ok(jobs)
     }
 }
 
-impl CheckpointStore for LocalCheckpoints {
-    fn create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, contract::Error> {
-        Ok(self.try_create(number, nonce, body)?)
+/// Makes a file in `root`, syncs it, reads it back and removes it.
+fn try_out(root: &Path) -> io::Result<()> {
+    static TRIED: AtomicU64 = AtomicU64::new(0);
+    if !fs::metadata(root)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
     }
-
-    fn list(&self) -> Result<Vec<ObjectNumber>, contract::Error> {
-        Ok(self.try_list()?)
-    }
-
-    fn remove(&self, number: ObjectNumber) -> Result<(), contract::Error> {
-        if self.try_list()?.last() == Some(&number) {
-            return Err(Error::NewestRemoved { number }.into());
-        }
-        match self.io.block_on(self.files.delete(&path_of(number))) {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(source) => Err(medium(&format!("remove object {number}"))(source).into()),
-        }
-    }
-
-    fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, contract::Error> {
-        Ok(self.try_read(number)?)
-    }
+    let number = TRIED.fetch_add(1, Ordering::Relaxed);
+    let probe = root.join(format!(".tidegate-probe-{}-{number}", process::id()));
+    let tried = write_and_read(&probe).and_then(|()| sync_folder(root));
+    let removed = fs::remove_file(&probe);
+    tried.and(removed)
 }
 
-fn medium(action: &str) -> impl FnOnce(object_store::Error) -> Error {
-    let action = action.to_owned();
-    move |source| Error::Medium { action, source }
+fn write_and_read(probe: &PathBuf) -> io::Result<()> {
+    let written = vec![0xA5; PROBE_BYTES];
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(probe)?;
+    file.write_all(&written)?;
+    file.sync_all()?;
+    file.rewind()?;
+    let mut read = Vec::with_capacity(PROBE_BYTES);
+    file.read_to_end(&mut read)?;
+    if read == written { Ok(()) } else { Err(io::Error::other("what is read is not what was written")) }
 }
 
-fn path_of(number: ObjectNumber) -> ObjectPath {
-    ObjectPath::from(format!("{FOLDER}/{:0DIGITS$}", number.0))
-}
-
-/// The number of a file's name; `None` for what is not an object, such as an unfinished upload.
-fn number_of(name: &str) -> Option<ObjectNumber> {
-    let is_number = name.len() == DIGITS && name.bytes().all(|it| it.is_ascii_digit());
-    is_number.then(|| name.parse().ok().map(ObjectNumber)).flatten()
+fn make_folder(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
 }

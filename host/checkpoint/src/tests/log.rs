@@ -1,24 +1,17 @@
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use contract::{CheckpointStore, Creation, Nonce, ObjectNumber, StoredObject, compliance};
 use tempfile::TempDir;
 
-use crate::LocalCheckpoints;
+use super::{open, place};
 use crate::frame::{decode, encode};
 
 /// The frame of version 1, byte for byte: nonce 1, body `hello`.
-const SAMPLE_V1: &[u8] = include_bytes!("../samples/object-v1.bin");
-
-fn open() -> (TempDir, LocalCheckpoints) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = LocalCheckpoints::open(folder.path()).unwrap();
-    (folder, store)
-}
+const SAMPLE_V1: &[u8] = include_bytes!("../../samples/object-v1.bin");
 
 /// A store that removes its folder with itself.
-struct Temporary(LocalCheckpoints, #[expect(dead_code, reason = "kept for its drop")] TempDir);
+struct Temporary(std::sync::Arc<dyn CheckpointStore>, #[expect(dead_code, reason = "kept for its drop")] TempDir);
 
 impl CheckpointStore for Temporary {
     fn create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, contract::Error> {
@@ -39,6 +32,7 @@ impl CheckpointStore for Temporary {
 fn the_local_store_keeps_every_promise() {
     compliance::checkpoint::check(&|| {
         let (folder, store) = open();
+        let store = store.log;
         Box::new(Temporary(store, folder))
     });
 }
@@ -46,9 +40,10 @@ fn the_local_store_keeps_every_promise() {
 #[test]
 fn a_store_opened_again_holds_what_was_created() {
     let (folder, store) = open();
+    let store = store.log;
     assert_eq!(store.create(ObjectNumber(7), Nonce(1), b"body").unwrap(), Creation::Created);
     drop(store);
-    let again = LocalCheckpoints::open(folder.path()).unwrap();
+    let again = place(folder.path()).log;
     assert_eq!(again.read(ObjectNumber(7)).unwrap().unwrap().body, b"body");
     assert_eq!(again.create(ObjectNumber(7), Nonce(2), b"other").unwrap(), Creation::Taken);
 }
@@ -56,7 +51,7 @@ fn a_store_opened_again_holds_what_was_created() {
 #[test]
 fn two_stores_on_one_folder_have_one_winner() {
     let folder = tempfile::tempdir().unwrap();
-    let stores: Vec<_> = (0..4).map(|_| Arc::new(LocalCheckpoints::open(folder.path()).unwrap())).collect();
+    let stores: Vec<_> = (0..4).map(|_| place(folder.path()).log).collect();
     for number in 0..16 {
         let won = std::thread::scope(|scope| {
             let racers: Vec<_> = (0..)
@@ -72,15 +67,16 @@ fn two_stores_on_one_folder_have_one_winner() {
 }
 
 fn file_of(folder: &TempDir, number: u64) -> PathBuf {
-    folder.path().join(format!("log/{number:020}"))
+    folder.path().join(format!("jobs/orders/log/{number:020}"))
 }
 
 #[test]
 fn an_unfinished_upload_is_no_object() {
     let (folder, store) = open();
+    let store = store.log;
     assert_eq!(store.create(ObjectNumber(1), Nonce(1), b"x").unwrap(), Creation::Created);
-    fs::write(folder.path().join("log/00000000000000000002#1"), "half").unwrap();
-    fs::write(folder.path().join("log/notes.txt"), "mine").unwrap();
+    fs::write(folder.path().join("jobs/orders/log/00000000000000000002#1"), "half").unwrap();
+    fs::write(folder.path().join("jobs/orders/log/notes.txt"), "mine").unwrap();
     assert_eq!(store.list().unwrap(), [ObjectNumber(1)]);
     assert_eq!(store.create(ObjectNumber(2), Nonce(1), b"whole").unwrap(), Creation::Created);
 }
@@ -88,6 +84,7 @@ fn an_unfinished_upload_is_no_object() {
 #[test]
 fn every_single_damaged_byte_is_noticed() {
     let (folder, store) = open();
+    let store = store.log;
     assert_eq!(store.create(ObjectNumber(3), Nonce(9), b"a body of some length").unwrap(), Creation::Created);
     let path = file_of(&folder, 3);
     let whole = fs::read(&path).unwrap();
@@ -109,7 +106,7 @@ fn every_single_damaged_byte_is_noticed() {
 #[test]
 fn a_damaged_object_in_the_way_is_an_error_and_not_an_answer() {
     let (folder, store) = open();
-    fs::create_dir_all(folder.path().join("log")).unwrap();
+    let store = store.log;
     fs::write(file_of(&folder, 4), b"").unwrap();
     assert_eq!(store.create(ObjectNumber(4), Nonce(1), b"x").unwrap_err().code(), Some("E0401"));
 }
@@ -131,9 +128,14 @@ fn the_sample_of_version_1_is_read_and_written_byte_for_byte() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_an_error_with_a_code() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file");
-    fs::write(&file, "").unwrap();
-    assert_eq!(LocalCheckpoints::open(&file).unwrap_err().code(), Some("E0403"));
+fn a_number_freed_by_removal_is_not_given_to_a_latecomer() {
+    let (_folder, store) = open();
+    for number in 0..4 {
+        assert_eq!(store.log.create(ObjectNumber(number), Nonce(1), b"x").unwrap(), Creation::Created);
+    }
+    store.log.remove(ObjectNumber(2)).unwrap();
+    let late = Nonce(7);
+    assert_eq!(store.log.create(ObjectNumber(2), late, b"late").unwrap(), Creation::Taken);
+    assert_eq!(store.log.create(ObjectNumber(2), late, b"late").unwrap(), Creation::Taken, "asked again");
+    assert_eq!(store.log.create(ObjectNumber(4), Nonce(1), b"x").unwrap(), Creation::Created);
 }

@@ -1,0 +1,163 @@
+//! Where the bytes lie: an object store, and how its calls are waited for.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use bytes::Bytes;
+use object_store::path::Path as ObjectPath;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+
+use crate::Error;
+
+/// What creating an object came to, as far as the medium says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It was not there, and is now.
+    Created,
+    /// Something is there. It may be ours.
+    Exists,
+}
+
+/// A folder of a disk. Several threads may use it at once, each of them does its own input and output.
+#[derive(Debug)]
+pub(crate) struct Medium {
+    store: Arc<dyn ObjectStore>,
+    /// The folder, where it is one of this machine.
+    folder: Option<PathBuf>,
+}
+
+impl Medium {
+    /// A folder of this machine, behind `store`.
+    pub(crate) fn of_folder(store: Arc<dyn ObjectStore>, folder: &Path) -> Self {
+        Self { store, folder: Some(folder.to_owned()) }
+    }
+
+    /// Creates an object unless something is there.
+    pub(crate) fn create(&self, at: &ObjectPath, payload: PutPayload) -> Result<Put, object_store::Error> {
+        let options = PutOptions::from(PutMode::Create);
+        match self.wait(self.store.put_opts(at, payload, options)) {
+            Ok(_) => Ok(Put::Created),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+                Ok(Put::Exists)
+            }
+            Err(source) => Err(source),
+        }
+    }
+
+    /// What is there is to be durable, whoever wrote it and however far they came: an object is synced before it is
+    /// linked into place, its link may not be.
+    pub(crate) fn settle(&self, at: &ObjectPath) -> Result<(), Error> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(at.as_ref());
+        let parent = path.parent().unwrap_or(folder);
+        sync_folder(parent).map_err(|source| Error::medium("sync a folder", generic(source)))
+    }
+
+    /// The bytes of an object; `None` where there is none.
+    pub(crate) fn read(&self, at: &ObjectPath) -> Result<Option<Bytes>, object_store::Error> {
+        match self.wait(async { self.store.get(at).await?.bytes().await }) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(source) => Err(source),
+        }
+    }
+
+    /// Removes an object; nothing happens where there is none.
+    pub(crate) fn remove(&self, at: &ObjectPath) -> Result<(), object_store::Error> {
+        match self.wait(self.store.delete(at)) {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(source) => Err(source),
+        }
+    }
+
+    /// The objects directly below a folder: file names.
+    pub(crate) fn names(&self, folder: &ObjectPath) -> Result<Vec<String>, object_store::Error> {
+        let listed = self.wait(self.store.list_with_delimiter(Some(folder)))?;
+        Ok(listed.objects.iter().filter_map(|it| it.location.filename().map(str::to_owned)).collect())
+    }
+
+    /// The objects below a folder, at any depth.
+    pub(crate) fn below(&self, folder: &ObjectPath) -> Result<Vec<object_store::ObjectMeta>, object_store::Error> {
+        use futures_util::TryStreamExt;
+        self.wait(self.store.list(Some(folder)).try_collect())
+    }
+
+    /// The files below a folder of this machine that an interrupted write left, with their sizes and times.
+    pub(crate) fn unfinished(&self, below: &ObjectPath) -> io::Result<Vec<(String, fs::Metadata)>> {
+        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        let mut folders = vec![below.as_ref().to_owned()];
+        while let Some(name) = folders.pop() {
+            for entry in entries(&folder.join(&name))? {
+                let entry = entry?;
+                let Ok(file) = entry.file_name().into_string() else { continue };
+                let inner = format!("{name}/{file}");
+                match entry.metadata() {
+                    Ok(it) if it.is_dir() => folders.push(inner),
+                    Ok(it) if file.contains('#') => found.push((inner, it)),
+                    Ok(_) => {}
+                    // It was finished, or removed, in the meantime.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes a file that an interrupted write left.
+    pub(crate) fn remove_unfinished(&self, name: &str) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        match fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn wait<F: Future>(&self, future: F) -> F::Output {
+        block_on(future)
+    }
+}
+
+/// Syncs a folder, so that what was linked into it or made in it stays.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// A system's error as the store's own.
+pub(crate) fn generic(source: io::Error) -> object_store::Error {
+    object_store::Error::Generic { store: "LocalFileSystem", source: Box::new(source) }
+}
+
+/// The entries of a folder; none where there is no such folder.
+fn entries(folder: &Path) -> io::Result<Vec<io::Result<fs::DirEntry>>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => Ok(entries.collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs a future on this thread. Without a runtime around it, a local store does its input and output right here.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
