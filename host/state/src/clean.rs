@@ -1,4 +1,10 @@
-//! The cleaner: segments that are mostly dead are rewritten, and their memory is given back.
+//! The cleaner: what has expired is purged, segments that are mostly dead are rewritten, and their memory
+//! is given back.
+//!
+//! A *sweep* goes through a segment and purges what nobody can see any more; segments that nobody touches
+//! take their turn like the others. A segment is due when its first entry expires, and again after a rest
+//! (`expiry`), so each is read a bounded number of times while its entries live. A purge adds nothing to a
+//! delta, except where the running epoch wrote over an entry of an earlier one: there a tombstone stays.
 //!
 //! The owner calls it between batches with a budget; a segment may take several calls. What lives in a
 //! segment of the running epoch is copied to the tail of the log, what lives in a sealed one to a moved
@@ -10,10 +16,13 @@
 //! 2. Left alone long enough it brings dead bytes below half the needed ones, plus a segment and a
 //!    quarter.
 //! 3. A call that finds nothing to do costs a comparison; the segments are only looked through when
-//!    one of them emptied, an epoch ended, or a quarter of a segment more is dead than the last time.
+//!    one of them emptied, an epoch ended, a quarter of a segment more is dead than the last time, or one
+//!    of them is due to be swept.
+//! 4. What is purged is invisible to every look from now on; what the deltas say of it may be restored.
 #![expect(clippy::indexing_slicing, reason = "segment numbers come from the list of segments")]
 
 use crate::entry::{EntryName, Head, Item, SEGMENT_HEADER};
+use crate::expiry::{NEVER, earlier};
 use crate::log::Place;
 use crate::segment::Segment;
 use crate::table::{Group, StateLog, tag_of_key, tag_of_name};
@@ -30,6 +39,29 @@ pub(crate) struct Cleaning {
     victim: Option<(usize, usize)>,
     /// Nothing was worth cleaning; it may be when this many bytes are dead.
     wait_for: usize,
+    /// The segment being swept, and the next item in it.
+    sweep: Option<(usize, usize)>,
+    /// Where the search for the next segment to sweep goes on.
+    turn: usize,
+}
+
+#[cfg(test)]
+impl Cleaning {
+    /// Whether `segment` is being swept.
+    pub(crate) fn is_sweeping(&self, segment: usize) -> bool {
+        self.sweep.is_some_and(|(swept, _)| swept == segment)
+    }
+}
+
+/// What is done with an entry that is not dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It lives, and lies elsewhere from now on.
+    Move,
+    /// It goes, and nobody is told.
+    Drop,
+    /// It becomes a tombstone: the running epoch wrote it over one of an earlier epoch.
+    Bury,
 }
 
 /// What the choice of a segment depends on.
@@ -80,6 +112,12 @@ impl StateLog {
     pub(crate) fn clean(&mut self, budget: usize) -> usize {
         let mut done = 0;
         while done < budget {
+            if self.cleaning.victim.is_none()
+                && let Some((segment, at)) = self.cleaning.sweep.or_else(|| self.choose_sweep())
+            {
+                done += self.sweep(segment, at, budget - done);
+                continue;
+            }
             let Some((victim, at)) = self.cleaning.victim.or_else(|| self.choose_victim()) else { break };
             let end = self.log.segments[victim].bytes().len();
             if at >= end {
@@ -102,7 +140,61 @@ impl StateLog {
 
     /// A mark frees segments in which nothing is needed, perhaps the one being cleaned.
     pub(crate) fn forget_freed_victim(&mut self) {
-        self.cleaning.victim = self.cleaning.victim.filter(|&(victim, _)| !self.log.segments[victim].is_vacant());
+        let is_there = |&(segment, _): &(usize, usize)| !self.log.segments[segment].is_vacant();
+        self.cleaning.victim = self.cleaning.victim.filter(is_there);
+        self.cleaning.sweep = self.cleaning.sweep.filter(is_there);
+    }
+
+    /// The next segment that is due to be swept, if one is.
+    fn choose_sweep(&mut self) -> Option<(usize, usize)> {
+        let log = &mut self.log;
+        if !log.policies.is_reached(log.due) {
+            return None;
+        }
+        let count = log.segments.len();
+        let is_due = |&number: &usize| log.policies.is_reached(log.segments[number].lifetimes.due());
+        let found = (0..count).map(|step| (self.cleaning.turn + step) % count).find(is_due);
+        let Some(number) = found else {
+            log.due = log.segments.iter().fold(NEVER, |due, segment| earlier(due, segment.lifetimes.due()));
+            return None;
+        };
+        log.segments[number].lifetimes.begin_sweep(&log.policies);
+        self.cleaning.turn = number + 1;
+        self.cleaning.sweep = Some((number, SEGMENT_HEADER.len()));
+        self.cleaning.sweep
+    }
+
+    /// Sweeps a segment from `at` on, for about `budget` bytes; returns the bytes it went over. One of the
+    /// running epoch is swept to its end, because what lies where may change between calls.
+    fn sweep(&mut self, number: usize, mut at: usize, budget: usize) -> usize {
+        let (start, whole) = (at, self.log.segments[number].is_mutable());
+        while at < self.log.segments[number].bytes().len() && (whole || at - start < budget) {
+            let item = Item::at(self.log.segments[number].bytes(), at);
+            if let Item::Entry(head) = item {
+                self.sweep_entry(Place::new(number, at), &head);
+            }
+            at += item.size();
+        }
+        let is_over = at >= self.log.segments[number].bytes().len();
+        self.cleaning.sweep = (!is_over).then_some((number, at));
+        at - start
+    }
+
+    /// Purges the entry at `place` if nobody can see it any more.
+    fn sweep_entry(&mut self, place: Place, head: &Head) {
+        let Self { log, .. } = self;
+        let segment = &mut log.segments[place.segment()];
+        if head.is_tombstone() || segment.is_dead(place.at()) {
+            return;
+        }
+        if !log.policies.is_purgeable(head) {
+            segment.lifetimes.note_left(&log.policies, head);
+        } else if segment.is_mutable() && !head.is_first() {
+            self.settle(place, head, Fate::Bury);
+        } else {
+            self.purged |= !segment.is_mutable();
+            self.settle(place, head, Fate::Drop);
+        }
     }
 
     fn choose_victim(&mut self) -> Option<(usize, usize)> {
@@ -126,12 +218,22 @@ impl StateLog {
 
     /// Moves the entry at `place` if it is needed, and forgets it if it is an old tombstone.
     fn clean_entry(&mut self, place: Place, head: &Head) {
-        let Self { groups, log, directories, .. } = self;
-        let segment = &log.segments[place.segment()];
+        let segment = &self.log.segments[place.segment()];
         if segment.is_dead(place.at()) {
             return;
         }
-        let drop = head.is_tombstone() && !segment.is_mutable();
+        let is_forgotten = head.is_tombstone() && !segment.is_mutable();
+        self.settle(place, head, if is_forgotten { Fate::Drop } else { Fate::Move });
+    }
+
+    /// Does with the entry at `place`, which is not dead, what its fate is.
+    fn settle(&mut self, place: Place, head: &Head, fate: Fate) {
+        let Self { groups, log, directories, .. } = self;
+        let segment = &log.segments[place.segment()];
+        if fate == Fate::Bury {
+            return log.bury(place);
+        }
+        let drop = fate == Fate::Drop;
         let name = head.name(segment.bytes(), place.at());
         let group = protocol::key_group::group_of(head.hash, self.scope.key_group_count).0;
         let group = &mut groups[usize::from(group - self.scope.key_groups.first.0)];

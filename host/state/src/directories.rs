@@ -215,6 +215,19 @@ impl Directories {
         order.iter().map(|&cell| self.cells.place(cell))
     }
 
+    /// The entries of the map that holds `name`, in any order.
+    pub(crate) fn places<'a>(
+        &'a self,
+        log: &Log,
+        heads: &Index,
+        tag: u32,
+        name: &EntryName<'_>,
+    ) -> impl Iterator<Item = Place> + 'a {
+        let number = self.find(log, heads, tag, name).map(|position| heads.reference(position) as usize - 1);
+        let order = number.map_or(&[][..], |number| self.directories.get(number).order.cells());
+        order.iter().filter(|&&cell| !self.cells.is_gone(cell)).map(|&cell| self.cells.place(cell))
+    }
+
     /// Brings a directory without gone cells in order.
     fn sort(&mut self, log: &Log, number: usize) {
         let cells = &self.cells;

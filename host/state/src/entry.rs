@@ -25,6 +25,7 @@
 //! - *first*: an entry whose key had no entry before this epoch, so that deleting it within the epoch
 //!   needs no tombstone
 //! - *mapped*: an entry that lies under an entry key, which may be empty; the others have none
+//! - *write time*: by the clock of its state's time to live, the host's where it has none
 //!
 //! # Invariants
 //! 1. Flags are never reused; an unknown one, or a newer version, is refused.
@@ -191,6 +192,12 @@ pub(crate) fn value(bytes: &[u8], at: usize) -> Option<&[u8]> {
     (!head.is_tombstone()).then(|| &bytes[head.value_range(at)])
 }
 
+/// The write time of the entry at `at`.
+#[inline]
+pub(crate) fn written(bytes: &[u8], at: usize) -> HostTime {
+    HostTime(word(bytes, at + 2 * WORD) as i64)
+}
+
 /// The entry key of the entry at `at`, empty where it has none.
 #[inline]
 pub(crate) fn entry_key(bytes: &[u8], at: usize) -> &[u8] {
@@ -305,6 +312,11 @@ pub(crate) fn overwrite(bytes: &mut [u8], at: usize, room: usize, value: Option<
         make_gap(bytes, at + size, room - size);
     }
     true
+}
+
+/// The entry at `at` has one of an earlier epoch before it, or may have.
+pub(crate) fn clear_first(bytes: &mut [u8], at: usize) {
+    bytes[at] &= !flag::FIRST;
 }
 
 /// Turns `len` bytes at `at` into a gap.

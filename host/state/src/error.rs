@@ -49,6 +49,9 @@ pub enum Error {
         /// How many there are.
         segments: usize,
     },
+    /// An image was asked for while the running epoch had already written.
+    #[error("an image is of the last mark, and something was written after it")]
+    NotAtMark,
     /// A call names a state that was not declared.
     #[error("state {state} was not declared")]
     Undeclared {
@@ -100,7 +103,8 @@ impl From<Error> for contract::Error {
             Error::NewerVersion { .. } => (Blame::Config, Retry::No, Some("E0602")),
             Error::OtherKind { .. } => (Blame::Guest, Retry::No, Some("E0603")),
             Error::Full { .. } => (Blame::Config, Retry::No, Some("E0604")),
-            Error::Undeclared { .. }
+            Error::NotAtMark
+            | Error::Undeclared { .. }
             | Error::WrongKind { .. }
             | Error::NoSuchSlot { .. }
             | Error::Lengths { .. }

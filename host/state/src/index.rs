@@ -203,7 +203,6 @@ impl Index {
     }
 
     /// All references, in the order of their slots.
-    #[cfg(test)]
     pub(crate) fn references(&self) -> impl Iterator<Item = u64> {
         self.slots.iter().filter(|&&slot| slot != 0).map(|&slot| slot & REFERENCE_MASK)
     }

@@ -9,11 +9,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use contract::{KeyedState, SlotKeys, StateDelta, StateEntry, StateImage, StateStats, StateWrites};
-use model::{Blame, Column, EventTime, HostTime, OptionalColumn, Retry, SlotIndex, StateId};
+use model::{Column, EventTime, HostTime, OptionalColumn, SlotIndex, StateId};
 
-use crate::entry::{self, EntryName};
-use crate::log::Place;
-use crate::table::{Found, StateLog, name_of, tag_of_key, tag_of_name};
+use crate::entry::{self, EntryName, Head};
+use crate::expiry::Look;
+use crate::log::{Log, Place};
+use crate::table::{Found, Stamp, StateLog, name_of, tag_of_key, tag_of_name};
 use crate::{Error, StateKind};
 
 /// Slots that are looked up together: enough to keep the memory busy, few enough that what was asked
@@ -56,30 +57,29 @@ impl StateLog {
         }
     }
 
-    /// The value of `name`, which was looked for and not written since.
+    /// Where the entry called `name` lies, which was looked for and not written since.
     #[inline]
-    fn value_of(&self, at: Found, name: &EntryName<'_>) -> Option<&[u8]> {
+    pub(crate) fn place_of(&self, at: Found, name: &EntryName<'_>) -> Option<Place> {
         let first = at.first?;
         let group = &self.groups[at.group];
-        let place = if name.entry_key.is_some() {
+        Some(if name.entry_key.is_some() {
             let is_called = |cell| self.log.is_called(self.directories.cells.place(cell as u32), name);
             let position = group.entries.find_from(first, at.tag, is_called)?;
             self.directories.cells.place(group.entries.reference(position) as u32)
         } else {
             let position = group.values.find_from(first, at.tag, |place| self.log.is_called(Place(place), name))?;
             Place(group.values.reference(position))
-        };
-        let (bytes, at) = self.log.bytes(place);
-        entry::value(bytes, at)
+        })
     }
 
-    /// Appends to `out` the values of `count` names, a piece at a time.
+    /// Appends to `out` the values of `count` names that `sees` says of row and write time, a piece at a time.
     #[inline]
     fn load_names<'a>(
         &self,
         count: usize,
         name: impl Fn(usize) -> EntryName<'a>,
         mapped: bool,
+        sees: impl Fn(usize, HostTime) -> bool,
         out: &mut OptionalColumn,
     ) -> Result<(), Error> {
         let mut found = [Found::default(); PIECE];
@@ -87,10 +87,21 @@ impl StateLog {
             let rows = start..count.min(start + PIECE);
             self.approach(rows.clone(), &name, mapped, &mut found)?;
             for (&at, row) in found.iter().zip(rows) {
-                out.push(self.value_of(at, &name(row)));
+                let value = self.place_of(at, &name(row)).and_then(|place| {
+                    let (bytes, at) = self.log.bytes(place);
+                    entry::value(bytes, at).filter(|_| sees(row, entry::written(bytes, at)))
+                });
+                out.push(value);
             }
         }
         Ok(())
+    }
+
+    /// How the rows of a batch look at `state`; `None` where nothing expires.
+    #[inline]
+    fn look_at<'a>(&mut self, state: StateId, slots: &'a SlotKeys) -> Option<Look<'a>> {
+        self.log.policies.note_now(slots.looks.now);
+        self.log.policies.get(state).map(|ttl| Look::new(ttl, slots))
     }
 
     /// Refuses writes that could not be applied whole.
@@ -101,6 +112,9 @@ impl StateLog {
             let mapped = self.kind(write.state)? != StateKind::Value;
             let expected = write.slots.len();
             check_length("values", write.values.len(), expected)?;
+            if !write.written.is_empty() {
+                check_length("write times", write.written.len(), expected)?;
+            }
             match &write.entry_keys {
                 Some(entry_keys) if mapped => check_length("entry keys", entry_keys.len(), expected)?,
                 None if !mapped => {}
@@ -117,8 +131,14 @@ impl StateLog {
         if self.log.has_room(count, bytes) { Ok(()) } else { Err(self.log.full()) }
     }
 
-    /// Applies one set of writes that was checked before.
-    fn apply_checked(&mut self, slots: &SlotKeys, write: &StateWrites, now: HostTime) -> Result<(), Error> {
+    /// Applies one set of writes that was checked before; `stamp` says of a row when it was written.
+    #[inline]
+    fn apply_checked<S: Stamp>(
+        &mut self,
+        slots: &SlotKeys,
+        write: &StateWrites,
+        stamp: impl Fn(usize) -> S,
+    ) -> Result<(), Error> {
         let mut found = [Found::default(); PIECE];
         let (count, mapped) = (write.slots.len(), write.entry_keys.is_some());
         let name = |row| name_of_write(slots, write, row);
@@ -126,10 +146,35 @@ impl StateLog {
             let rows = start..count.min(start + PIECE);
             self.approach(rows.clone(), &name, mapped, &mut found)?;
             for (&at, row) in found.iter().zip(rows) {
-                self.put(at, &name(row), write.values.get(row), now);
+                self.put(at, &name(row), write.values.get(row), &stamp(row));
             }
         }
         Ok(())
+    }
+}
+
+/// A write to a state with a time to live.
+struct Dated<'a> {
+    look: Look<'a>,
+    slot: usize,
+    at: HostTime,
+}
+
+impl Stamp for Dated<'_> {
+    #[inline]
+    fn mortal(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn made(&self) -> HostTime {
+        self.at
+    }
+
+    #[inline]
+    fn over(&self, log: &Log, place: Place) -> HostTime {
+        let (bytes, at) = log.bytes(place);
+        self.look.refreshed(self.slot, &Head::at(bytes, at), self.at)
     }
 }
 
@@ -156,10 +201,6 @@ fn check_slot(slots: &SlotKeys, slot: SlotIndex) -> Result<(), Error> {
     Err(Error::NoSuchSlot { slot, slots: slots.keys.len() })
 }
 
-fn not_yet(what: &str) -> contract::Error {
-    contract::Error::new(Blame::Host, Retry::No, format!("{what} of the state log are not available yet"))
-}
-
 impl KeyedState for StateLog {
     fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), contract::Error> {
         let end = SlotIndex(u32::try_from(slots.keys.len()).expect("a batch has fewer than 2^32 slots"));
@@ -179,7 +220,13 @@ impl KeyedState for StateLog {
         let missing = Error::NoSuchSlot { slot: range.end, slots: slots.keys.len() };
         let hashes = slots.hashes.get(first..end).ok_or(missing)?;
         hashes.iter().try_for_each(|&hash| self.group(hash).map(|_| ()))?;
-        Ok(self.load_names(end - first, |row| name_of(slots, first + row, state), false, out)?)
+        let name = |row| name_of(slots, first + row, state);
+        Ok(match self.look_at(state, slots) {
+            None => self.load_names(end - first, name, false, |_, _| true, out),
+            Some(look) => {
+                self.load_names(end - first, name, false, |row, written| look.sees(first + row, written), out)
+            }
+        }?)
     }
 
     fn load_entries(
@@ -201,7 +248,13 @@ impl KeyedState for StateLog {
             let name = name_of(slots, which[row].0 as usize, state);
             EntryName { entry_key: Some(entry_keys.get(row)), ..name }
         };
-        Ok(self.load_names(which.len(), name, true, out)?)
+        Ok(match self.look_at(state, slots) {
+            None => self.load_names(which.len(), name, true, |_, _| true, out),
+            Some(look) => {
+                let sees = |row: usize, written| look.sees(which[row].0 as usize, written);
+                self.load_names(which.len(), name, true, sees, out)
+            }
+        }?)
     }
 
     fn scan(
@@ -216,6 +269,8 @@ impl KeyedState for StateLog {
         check_slots(slots)?;
         check_slot(slots, slot)?;
         let name = name_of(slots, slot.0 as usize, state);
+        let look = self.look_at(state, slots);
+        let sees = |written| look.is_none_or(|look| look.sees(slot.0 as usize, written));
         let heads = &self.groups[self.group(name.hash)?].heads;
         let (mut keys, mut values) = (Column::default(), Column::default());
         let log = &self.log;
@@ -224,7 +279,7 @@ impl KeyedState for StateLog {
                 break;
             }
             let (bytes, at) = log.bytes(place);
-            if let Some(value) = entry::value(bytes, at) {
+            if let Some(value) = entry::value(bytes, at).filter(|_| sees(entry::written(bytes, at))) {
                 keys.push(entry::entry_key(bytes, at));
                 values.push(value);
             }
@@ -234,19 +289,31 @@ impl KeyedState for StateLog {
 
     fn apply(&mut self, slots: &Arc<SlotKeys>, writes: &[StateWrites], now: HostTime) -> Result<(), contract::Error> {
         self.check(slots, writes)?;
+        self.log.policies.note_now(now);
         for write in writes {
-            self.apply_checked(slots, write, now)?;
+            match self.look_at(write.state, slots) {
+                None => self.apply_checked(slots, write, |_| now)?,
+                Some(look) => self.apply_checked(slots, write, |row| {
+                    let slot = write.slots[row].0 as usize;
+                    Dated { look, slot, at: look.write_time(slot, write.written.get(row).copied(), now) }
+                })?,
+            }
         }
         Ok(())
     }
 
     fn changes(
         &mut self,
-        _slots: &SlotKeys,
+        slots: &SlotKeys,
         which: &[SlotIndex],
         out: &mut Vec<Option<EventTime>>,
     ) -> Result<(), contract::Error> {
-        out.extend(which.iter().map(|_| None));
+        check_slots(slots)?;
+        for &slot in which {
+            check_slot(slots, slot)?;
+            self.group(slots.hashes[slot.0 as usize])?;
+        }
+        out.extend(which.iter().map(|slot| self.change_of(slots, slot.0 as usize)));
         Ok(())
     }
 
@@ -255,20 +322,22 @@ impl KeyedState for StateLog {
     }
 
     fn image(&mut self) -> Result<StateImage, contract::Error> {
-        Err(not_yet("images"))
+        Ok(Box::new(self.image_of_mark()?))
     }
 
-    fn completed(&mut self, _watermark: EventTime) {}
+    fn completed(&mut self, watermark: EventTime) {
+        self.log.policies.note_watermark(watermark);
+    }
 
     fn export(
         &mut self,
-        _visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
+        visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
     ) -> Result<(), contract::Error> {
-        Err(not_yet("export"))
+        self.visit_entries(visit)
     }
 
-    fn import(&mut self, _entry: StateEntry<'_>) -> Result<(), contract::Error> {
-        Err(not_yet("import"))
+    fn import(&mut self, entry: StateEntry<'_>) -> Result<(), contract::Error> {
+        Ok(self.put_entry(entry)?)
     }
 
     fn maintain(&mut self, budget_bytes: usize) -> Result<usize, contract::Error> {

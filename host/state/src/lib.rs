@@ -3,13 +3,15 @@
 //! A write appends an entry to the log of its epoch, or changes the entry that the epoch already wrote.
 //! A mark ends an epoch: its segments are sealed and are the epoch's delta as they are, without a copy
 //! or a sort. Reads go through one small index per key group. A cleaner rewrites segments that are
-//! mostly dead.
+//! mostly dead, and purges what has expired. An image of a mark is made on another thread.
 //!
 //! # Words
 //! - *entry*: state, key, entry key, value, write time (`entry`); *segment*: a run of entries (`segment`)
 //! - *log*: all segments of a table (`log`); *index*: where the entry of a name lies (`index`)
 //! - *delta*: the segments between two marks (`StateLog::mark`, `restore`)
+//! - *image*: the live entries of a mark (`image`)
 //! - *directory*: the entries of one map or list in order (`directories`)
+//! - *expiry*: when an entry is no longer visible (`expiry`)
 //!
 //! # Invariants
 //! 1. What is sealed never changes.
@@ -17,13 +19,16 @@
 //! 3. Memory stays at about twice what the live entries need, if the owner calls `maintain`.
 //!
 //! # Absent on purpose
-//! Files, uploads and manifests; expiry; anything asynchronous.
+//! Files, uploads and manifests; anything asynchronous.
 
 mod cells;
+mod changes;
 mod clean;
 mod directories;
 mod entry;
 mod error;
+mod expiry;
+mod image;
 mod index;
 mod keyed;
 mod log;
@@ -34,6 +39,7 @@ mod segment;
 #[cfg(test)]
 mod soundness;
 mod table;
+mod transfer;
 
 use contract::{KeyedState, StateBackend, StatePart, StateScope};
 use model::StateKind;
@@ -73,13 +79,11 @@ impl StateBackend for MemoryBackend {
         scope: StateScope,
         parts: &mut dyn Iterator<Item = Result<StatePart, contract::Error>>,
     ) -> Result<Box<dyn KeyedState>, contract::Error> {
-        let mut segments = Vec::new();
-        for part in parts {
-            segments.extend(part?.segments);
-        }
-        Ok(Box::new(StateLog::restore(scope, self.options, segments)?))
+        Ok(Box::new(StateLog::restore_parts(scope, self.options, parts)?))
     }
 }
 
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,8 @@
 //!   the room lost at the end of a segment stays below an eighth
 //!
 //! # Invariants
-//! 1. `used`, `live`, `kept`, `memory`, `entries` and `payload` are exact after every call.
+//! 1. `used`, `live`, `kept`, `memory`, `entries` and `payload` are exact after every call; no segment is due
+//!    to be swept before `due`.
 //! 2. A segment number is given again only when nothing refers to the segment.
 //!
 //! # Absent on purpose
@@ -19,6 +20,7 @@ use model::HostTime;
 
 use crate::Error;
 use crate::entry::{self, EntryName, Head, SEGMENT_HEADER, WORD, flag};
+use crate::expiry::{NEVER, Policies, earlier};
 use crate::index::REFERENCE_BITS;
 use crate::prefetch::prefetch;
 use crate::segment::{Purpose, Segment};
@@ -55,6 +57,9 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) segments: Vec<Segment>,
+    pub(crate) policies: Policies,
+    /// When the first segment is to be swept, by clock.
+    pub(crate) due: [i64; 2],
     vacant: Vec<u32>,
     tail: Option<usize>,
     moved: Option<usize>,
@@ -76,9 +81,11 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn new(segment_bytes: usize) -> Self {
+    pub(crate) fn new(segment_bytes: usize, policies: Policies) -> Self {
         Self {
             segments: Vec::new(),
+            policies,
+            due: NEVER,
             vacant: Vec::new(),
             tail: None,
             moved: None,
@@ -163,6 +170,10 @@ impl Log {
         let bytes = segment.open_bytes().expect("a segment that grows is open");
         let place = Place::new(number, bytes.len());
         entry::append(bytes, name, value, flags, now);
+        if !self.policies.is_empty() {
+            let head = Head::at(bytes, place.at());
+            self.count_lifetime(number, &head, true);
+        }
         place
     }
 
@@ -214,12 +225,27 @@ impl Log {
             change(&mut self.live, head.size());
             change(&mut self.entries, 1);
             change(&mut self.payload, head.payload());
+            if !self.policies.is_empty() {
+                self.count_lifetime(number, head, add);
+            }
             return;
         }
         change(&mut segment.tombstones, 1);
         if segment.is_mutable() {
             change(&mut segment.kept, head.size());
             change(&mut self.kept, head.size());
+        }
+    }
+
+    /// Adds an entry to what its segment knows of expiries, or takes it out.
+    fn count_lifetime(&mut self, number: usize, head: &Head, add: bool) {
+        if head.is_tombstone() {
+            return;
+        }
+        let lifetimes = &mut self.segments[number].lifetimes;
+        lifetimes.count(&self.policies, head, add);
+        if add {
+            self.due = earlier(self.due, lifetimes.due());
         }
     }
 
@@ -238,6 +264,13 @@ impl Log {
             segment.set_dead(at);
             self.memory += segment.memory();
         }
+    }
+
+    /// Makes the entry at `place` of the running epoch a tombstone, where it lies.
+    pub(crate) fn bury(&mut self, place: Place) {
+        let head = Head::at(self.segments[place.segment()].bytes(), place.at());
+        let buried = self.overwrite(place, &head, None, head.written);
+        debug_assert!(buried, "a tombstone has room where a value had");
     }
 
     /// Copies the entry at `place` to where it may stay, and kills it where it was.
@@ -310,12 +343,26 @@ impl Log {
         self.vacant.push(u32::try_from(number).expect("segments are fewer than 2^18"));
     }
 
-    fn seal(&mut self, number: usize) -> Arc<Vec<u8>> {
+    /// Gives a segment back of which nothing was adopted.
+    pub(crate) fn free_if_unneeded(&mut self, number: usize) {
+        let segment = &self.segments[number];
+        if segment.live == 0 && segment.kept == 0 && segment.tombstones == 0 {
+            self.free(number);
+        }
+    }
+
+    /// Makes the bytes of a segment final.
+    pub(crate) fn seal(&mut self, number: usize) -> Arc<Vec<u8>> {
         let segment = &mut self.segments[number];
         self.memory -= segment.memory();
         let bytes = segment.seal();
         self.memory += segment.memory();
         bytes
+    }
+
+    /// Ends the segment that entries are moved to: what was moved so far is final.
+    pub(crate) fn end_moved(&mut self) {
+        self.moved = None;
     }
 
     /// Ends the epoch: seals what it wrote and returns it. Its tombstones have served from here on.

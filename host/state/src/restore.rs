@@ -1,9 +1,17 @@
-//! Restoring a table from the segments of its deltas.
+//! Restoring a table from the segments of images and deltas.
 //!
 //! The segments are taken as they are, not copied: reading them in order rebuilds the index, and a
 //! later entry takes the place of an earlier one with the same name. Entries of key groups that the
-//! subtask does not own are passed over, so a rescale gives every new owner the segments of the old
-//! ones.
+//! subtask does not own, or that are not among those of their part, are passed over, so a rescale gives
+//! every new owner the parts of the old ones, each for as long as it counted.
+//!
+//! # Time to live
+//! The policies are those of the scope, and each entry is judged by its own write time: a policy may be
+//! given, taken, made shorter or longer over what is there. Purges leave no tombstones, so what had expired
+//! may be there again; under the same policy nobody sees it. Under a longer one it is visible if it was
+//! written recently enough for that, whether it had been purged or not, as long as a part still holds it.
+//! What was deleted or written over does not come back under any policy. Who wants what has expired to
+//! stay gone when the policy changes exports the table as it was and imports what lives.
 //!
 //! # Absent on purpose
 //! Trust: every length is checked before it is used, and damaged bytes give an error. That a damaged
@@ -11,8 +19,8 @@
 
 use std::sync::Arc;
 
-use contract::StateScope;
-use model::StateKind;
+use contract::{StatePart, StateScope};
+use model::{KeyGroupRange, StateKind};
 
 use crate::directories::Directories;
 use crate::entry::{self, EntryName, Flaw, Head, Item, SEGMENT_HEADER};
@@ -43,26 +51,62 @@ impl StateLog {
         segments: impl IntoIterator<Item = Arc<Vec<u8>>>,
     ) -> Result<Self, Error> {
         let mut table = Self::new(scope, options);
-        let mut piece = Vec::with_capacity(PIECE);
+        let all = table.scope.key_groups.clone();
         for (number, bytes) in segments.into_iter().enumerate() {
-            table.check_header(number, &bytes)?;
-            let segment = table.log.take_in(Arc::clone(&bytes))?;
-            let mut at = SEGMENT_HEADER.len();
-            while at < bytes.len() {
-                piece.clear();
-                at = table.read_piece(number, &bytes, at, &mut piece)?;
-                piece.iter_mut().for_each(|read| table.look(&mut read.found, read.head.is_mapped()));
-                for read in &piece {
-                    table.take(Place::new(segment, read.at), read, &bytes);
-                }
+            table.take_segment(number, &bytes, &all)?;
+        }
+        Ok(table)
+    }
+
+    /// A table from parts: an image and the deltas of the marks after it.
+    ///
+    /// # Errors
+    /// The first error of `parts`, and as [`Self::restore`].
+    pub fn restore_parts(
+        scope: StateScope,
+        options: Options,
+        parts: impl Iterator<Item = Result<StatePart, contract::Error>>,
+    ) -> Result<Self, contract::Error> {
+        let mut table = Self::new(scope, options);
+        let mut number = 0;
+        for part in parts {
+            let part = part?;
+            for bytes in &part.segments {
+                table.take_segment(number, bytes, &part.key_groups)?;
+                number += 1;
             }
         }
         Ok(table)
     }
 
+    /// Takes what counts of the segment given as `number`: what belongs to `counts`, and to the subtask.
+    fn take_segment(&mut self, number: usize, bytes: &Arc<Vec<u8>>, counts: &KeyGroupRange) -> Result<(), Error> {
+        self.check_header(number, bytes)?;
+        let mut piece = Vec::with_capacity(PIECE);
+        let segment = self.log.take_in(Arc::clone(bytes))?;
+        let mut at = SEGMENT_HEADER.len();
+        while at < bytes.len() {
+            piece.clear();
+            at = self.read_piece(number, bytes, at, counts, &mut piece)?;
+            piece.iter_mut().for_each(|read| self.look(&mut read.found, read.head.is_mapped()));
+            for read in &piece {
+                self.take(Place::new(segment, read.at), read, bytes);
+            }
+        }
+        self.log.free_if_unneeded(segment);
+        Ok(())
+    }
+
     /// Reads the entries from `at` on until the piece is full; returns where the next one starts. Asks
-    /// for the index lines of what it read. Entries of other subtasks are left out.
-    fn read_piece(&self, segment: usize, bytes: &[u8], mut at: usize, piece: &mut Vec<Read>) -> Result<usize, Error> {
+    /// for the index lines of what it read. Entries that do not count are left out.
+    fn read_piece(
+        &self,
+        segment: usize,
+        bytes: &[u8],
+        mut at: usize,
+        counts: &KeyGroupRange,
+        piece: &mut Vec<Read>,
+    ) -> Result<usize, Error> {
         while at < bytes.len() && piece.len() < PIECE {
             let damaged = |flaw| Error::Damaged { operator: self.scope.operator.clone(), segment, at, flaw };
             let item = entry::decode(bytes, at).map_err(damaged)?;
@@ -71,7 +115,8 @@ impl StateLog {
                     return Err(damaged(Flaw::Contradiction { what: "an entry beyond 2 MiB" }));
                 }
                 self.check_kind(&head)?;
-                let group = self.group(head.hash).ok();
+                let key_group = protocol::key_group::group_of(head.hash, self.scope.key_group_count);
+                let group = self.group(head.hash).ok().filter(|_| counts.contains(key_group));
                 let tag = tag_of_name(&head.name(bytes, at));
                 let found = Found { group: group.unwrap_or_default(), tag, first: None };
                 if let Some(group) = group.and_then(|group| self.groups.get(group)) {

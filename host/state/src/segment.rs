@@ -14,12 +14,48 @@
 use std::sync::Arc;
 
 use crate::entry::{SEGMENT_HEADER, WORD};
+use crate::expiry::Lifetimes;
 
 /// The bytes of a segment, and whether they may change.
 #[derive(Debug)]
 enum Bytes {
     Open(Vec<u8>),
     Sealed(Arc<Vec<u8>>),
+}
+
+/// One bit per word of a segment: 1 where a dead entry starts. Empty while there is none.
+#[derive(Debug)]
+enum Dead {
+    /// Nobody else looks.
+    Own(Vec<u64>),
+    /// An image looks: the next change is made in a copy.
+    Shared(Arc<Vec<u64>>),
+}
+
+impl Dead {
+    fn bits(&self) -> &[u64] {
+        match self {
+            Self::Own(bits) => bits,
+            Self::Shared(bits) => bits,
+        }
+    }
+
+    fn bits_mut(&mut self) -> &mut Vec<u64> {
+        if let Self::Shared(bits) = self {
+            *self = Self::Own(bits.to_vec());
+        }
+        match self {
+            Self::Own(bits) => bits,
+            Self::Shared(_) => unreachable!("what was shared was copied"),
+        }
+    }
+}
+
+/// Whether `bits` say that the entry at `at` is dead.
+#[inline]
+pub(crate) fn is_dead(bits: &[u64], at: usize) -> bool {
+    let word = at / WORD;
+    bits.get(word / 64).is_some_and(|bits| bits >> (word % 64) & 1 == 1)
 }
 
 /// What a segment is for.
@@ -42,8 +78,9 @@ pub(crate) struct Segment {
     pub(crate) kept: usize,
     /// Tombstones that the index still knows.
     pub(crate) tombstones: usize,
-    /// One bit per word of a sealed segment: 1 where a dead entry starts. Empty while there is none.
-    dead: Box<[u64]>,
+    /// What is known of the expiries of its live entries.
+    pub(crate) lifetimes: Lifetimes,
+    dead: Dead,
 }
 
 impl Segment {
@@ -65,7 +102,8 @@ impl Segment {
     }
 
     fn with(bytes: Bytes, purpose: Purpose) -> Self {
-        Self { bytes, purpose, live: 0, kept: 0, tombstones: 0, dead: Box::default() }
+        let (lifetimes, dead) = (Lifetimes::default(), Dead::Own(Vec::new()));
+        Self { bytes, purpose, live: 0, kept: 0, tombstones: 0, lifetimes, dead }
     }
 
     /// Header and items.
@@ -107,7 +145,7 @@ impl Segment {
             Bytes::Open(bytes) => bytes.capacity(),
             Bytes::Sealed(bytes) => bytes.capacity(),
         };
-        bytes + size_of_val(&*self.dead)
+        bytes + size_of_val(self.dead.bits())
     }
 
     /// Makes the bytes final and shares them; room beyond them is given back.
@@ -127,24 +165,30 @@ impl Segment {
 
     /// Notes that the entry at `at` is dead.
     pub(crate) fn set_dead(&mut self, at: usize) {
-        if self.dead.is_empty() {
-            self.dead = vec![0; (self.bytes().len() / WORD).div_ceil(64)].into_boxed_slice();
+        let words = self.bytes().len() / WORD;
+        let (bits, word) = (self.dead.bits_mut(), at / WORD);
+        if word / 64 >= bits.len() {
+            // The first that dies, or a moved segment that grew since.
+            bits.reserve_exact(words.div_ceil(64) - bits.len());
+            bits.resize(words.div_ceil(64), 0);
         }
-        let word = at / WORD;
-        if word / 64 >= self.dead.len() {
-            // A moved segment that grew since its first entry died.
-            let mut longer = std::mem::take(&mut self.dead).into_vec();
-            longer.resize((self.bytes().len() / WORD).div_ceil(64), 0);
-            self.dead = longer.into_boxed_slice();
-        }
-        if let Some(bits) = self.dead.get_mut(word / 64) {
+        if let Some(bits) = bits.get_mut(word / 64) {
             *bits |= 1 << (word % 64);
         }
     }
 
     /// Whether the entry at `at` is noted as dead.
     pub(crate) fn is_dead(&self, at: usize) -> bool {
-        let word = at / WORD;
-        self.dead.get(word / 64).is_some_and(|bits| bits >> (word % 64) & 1 == 1)
+        is_dead(self.dead.bits(), at)
+    }
+
+    /// The notes of what is dead, as they are now.
+    pub(crate) fn share_dead(&mut self) -> Arc<Vec<u64>> {
+        let shared = match std::mem::replace(&mut self.dead, Dead::Own(Vec::new())) {
+            Dead::Own(bits) => Arc::new(bits),
+            Dead::Shared(bits) => bits,
+        };
+        self.dead = Dead::Shared(Arc::clone(&shared));
+        shared
     }
 }

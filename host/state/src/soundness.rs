@@ -45,7 +45,8 @@ fn check_segment(table: &StateLog, number: usize, counted: &mut Counted, places:
     let segment = &table.log.segments[number];
     let bytes = segment.bytes();
     counted.memory += segment.memory();
-    let (mut live, mut kept, mut tombstones) = (0, 0, 0);
+    let (mut live, mut kept, mut tombstones, mut mortals) = (0, 0, 0, 0);
+    let is_swept = table.cleaning.is_sweeping(number);
     let mut at = SEGMENT_HEADER.len();
     while at < bytes.len() {
         let item = entry::decode(bytes, at).expect("what lies in memory can be decoded");
@@ -58,6 +59,9 @@ fn check_segment(table: &StateLog, number: usize, counted: &mut Counted, places:
                     live += head.size();
                     counted.entries += 1;
                     counted.payload += head.payload();
+                    mortals += usize::from(table.log.policies.get(head.state).is_some());
+                    let known = is_swept || segment.lifetimes.spans(&table.log.policies, &head);
+                    assert!(known, "segment {number} does not know the expiry of an entry");
                 } else {
                     assert_eq!(segment.purpose, Purpose::Log, "tombstones are not moved out of their epoch");
                     tombstones += 1;
@@ -69,6 +73,9 @@ fn check_segment(table: &StateLog, number: usize, counted: &mut Counted, places:
         counted.used += item.size();
     }
     assert_eq!((live, kept, tombstones), (segment.live, segment.kept, segment.tombstones), "segment {number}");
+    assert_eq!(mortals, segment.lifetimes.mortals(), "mortals of segment {number}");
+    let due = segment.lifetimes.due();
+    assert!(table.log.due.iter().zip(due).all(|(all, one)| *all <= one), "segment {number} is due before all");
     counted.live += live;
     counted.kept += kept;
 }

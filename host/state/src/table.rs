@@ -9,10 +9,11 @@
 //!    in the index of its key group: of `values` by its place, of `entries` by its cell.
 //! 2. Everything else in the log is a gap or noted as dead.
 //! 3. A write is checked whole before the first entry changes, so it takes effect whole.
+//! 4. What a delete of a name says reaches every delta that comes after an entry of that name, though the
+//!    entry may have been purged: see [`StateLog::purged`].
 //!
 //! # Absent on purpose
-//! Time to live: an entry has its write time, nobody here looks at it. Files: a delta is handed out as
-//! bytes in memory.
+//! Files: a delta is handed out as bytes in memory.
 #![expect(clippy::indexing_slicing, reason = "group numbers come from `slot`, which checks them")]
 
 use std::sync::Arc;
@@ -24,8 +25,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::clean::Cleaning;
 use crate::directories::Directories;
 use crate::entry::{EntryName, flag};
+use crate::expiry::Policies;
 use crate::index::{Index, tag_of};
 use crate::log::{Log, Place};
+use crate::segment::Segment;
 use crate::{Error, Options};
 
 /// The indexes of one key group.
@@ -47,6 +50,11 @@ pub struct StateLog {
     pub(crate) log: Log,
     pub(crate) directories: Directories,
     pub(crate) cleaning: Cleaning,
+    /// Whether an entry that a delta knows was purged. A purge says nothing to the deltas: who restores them
+    /// finds the entry again and does not see it, because it has expired. But then an absent name is no
+    /// longer a name that no delta knows: in states with a time to live a deleted name needs its tombstone
+    /// from here on, or it would come back if the time to live were made longer later.
+    pub(crate) purged: bool,
 }
 
 /// The tag of a name without entry key; also of the map that an entry lies in.
@@ -81,8 +89,9 @@ impl StateLog {
     pub fn new(scope: StateScope, options: Options) -> Self {
         let mut groups = Vec::new();
         groups.resize_with(scope.key_groups.groups().len(), Group::default);
-        let log = Log::new(options.segment_bytes);
-        Self { scope, groups, log, directories: Directories::default(), cleaning: Cleaning::default() }
+        let log = Log::new(options.segment_bytes, Policies::new(&scope.states));
+        let (directories, cleaning) = (Directories::default(), Cleaning::default());
+        Self { scope, groups, log, directories, cleaning, purged: false }
     }
 
     /// Ends the epoch: what was written since the last mark, as whole segments that never change again.
@@ -101,6 +110,8 @@ impl StateLog {
         let slots: usize =
             self.groups.iter().map(|group| group.values.bytes() + group.entries.bytes() + group.heads.bytes()).sum();
         let groups = self.groups.capacity() * size_of::<Group>();
+        let known = |segment: &Segment| segment.lifetimes.known_expired(&self.log.policies);
+        let expired: usize = self.log.segments.iter().map(known).sum();
         let index = slots + groups + self.directories.bytes() + self.log.list_bytes();
         StateStats {
             live_entries: self.log.entries as u64,
@@ -108,7 +119,7 @@ impl StateLog {
             dead_bytes: (self.log.used - self.log.live) as u64,
             index_bytes: index as u64,
             memory_bytes: (self.log.memory + index) as u64,
-            expired_entries: 0,
+            expired_entries: expired as u64,
         }
     }
 
@@ -132,18 +143,19 @@ impl StateLog {
         if number < self.groups.len() { Ok(number) } else { Err(foreign(group, &self.scope.key_groups)) }
     }
 
-    /// Applies one write that was checked before.
+    /// Applies one write that was checked before, at `stamp`.
     #[inline]
-    pub(crate) fn put(&mut self, found: Found, name: &EntryName<'_>, value: Option<&[u8]>, now: HostTime) {
+    pub(crate) fn put(&mut self, found: Found, name: &EntryName<'_>, value: Option<&[u8]>, stamp: &impl Stamp) {
+        let known = self.purged && stamp.mortal();
         if name.entry_key.is_some() {
-            return self.put_mapped(found, name, value, now);
+            return self.put_mapped(found, name, value, stamp, known);
         }
         let (log, values) = (&mut self.log, &mut self.groups[found.group].values);
         let position = values.find_or_gap(found.tag, |place| log.is_called(Place(place), name));
         match (position, value) {
-            (Err(_), None) => {}
-            (Err(gap), Some(_)) => {
-                let place = log.append(name, value, flag::FIRST, now);
+            (Err(_), None) if !known => {}
+            (Err(gap), _) => {
+                let place = log.append(name, value, new_flags(known), stamp.made());
                 values.insert_at(gap, found.tag, place.0);
             }
             (Ok(position), _) => {
@@ -152,23 +164,31 @@ impl StateLog {
                     values.remove(position);
                     log.kill(place);
                 } else {
-                    values.set(position, log.rewrite(place, name, value, now).0);
+                    let written = stamp.over(log, place);
+                    values.set(position, log.rewrite(place, name, value, written).0);
                 }
             }
         }
     }
 
     /// As [`Self::put`], for an entry of a map or list.
-    fn put_mapped(&mut self, found: Found, name: &EntryName<'_>, value: Option<&[u8]>, now: HostTime) {
+    fn put_mapped(
+        &mut self,
+        found: Found,
+        name: &EntryName<'_>,
+        value: Option<&[u8]>,
+        stamp: &impl Stamp,
+        known: bool,
+    ) {
         let Self { groups, log, directories, .. } = self;
         let Group { entries, heads, .. } = &mut groups[found.group];
         let head_tag = tag_of_key(name.hash, name.state);
         let is_called = |cell| log.is_called(directories.cells.place(cell as u32), name);
         let position = entries.find_or_gap(found.tag, is_called);
         match (position, value) {
-            (Err(_), None) => {}
-            (Err(gap), Some(_)) => {
-                let place = log.append(name, value, flag::FIRST, now);
+            (Err(_), None) if !known => {}
+            (Err(gap), _) => {
+                let place = log.append(name, value, new_flags(known), stamp.made());
                 let cell = directories.add(log, heads, head_tag, name, place);
                 entries.insert_at(gap, found.tag, u64::from(cell));
             }
@@ -180,10 +200,45 @@ impl StateLog {
                     directories.remove(log, heads, head_tag, name, cell);
                     log.kill(place);
                 } else {
-                    directories.cells.set(cell, log.rewrite(place, name, value, now));
+                    let written = stamp.over(log, place);
+                    directories.cells.set(cell, log.rewrite(place, name, value, written));
                 }
             }
         }
+    }
+}
+
+/// The flags of an entry for a name that has none: whether an earlier delta may know the name.
+#[inline]
+fn new_flags(known: bool) -> u8 {
+    if known { 0 } else { flag::FIRST }
+}
+
+/// When a write happens.
+pub(crate) trait Stamp {
+    /// Whether what is written can expire.
+    fn mortal(&self) -> bool;
+    /// The write time of an entry for a name that has none.
+    fn made(&self) -> HostTime;
+    /// The write time of what is written over the entry at `place`.
+    fn over(&self, log: &Log, place: Place) -> HostTime;
+}
+
+/// The write time of everything, for what never expires.
+impl Stamp for HostTime {
+    #[inline]
+    fn mortal(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn made(&self) -> HostTime {
+        *self
+    }
+
+    #[inline]
+    fn over(&self, _: &Log, _: Place) -> HostTime {
+        *self
     }
 }
 

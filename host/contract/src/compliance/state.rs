@@ -2,6 +2,9 @@
 //!
 //! [`check`] runs all promises; each is a function of its own, so that one can be run alone.
 
+mod snapshots;
+mod ttl;
+
 use std::sync::Arc;
 
 use model::{
@@ -10,6 +13,9 @@ use model::{
 use model::{StateId, StateKind};
 
 use crate::{KeyedState, SlotKeys, StateBackend, StateScope, StateWrites};
+
+pub use snapshots::{Visited, exported, restored};
+pub use ttl::{life, mortal_scope, slots_at};
 
 /// A state of kind value.
 pub const VALUE: StateId = StateId(0);
@@ -46,6 +52,28 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("keys without a hash of their own are refused", every_key_has_one_hash),
     ("figures follow what is live", figures_follow_what_is_live),
     ("maintenance changes nothing that reads see", maintenance_is_invisible),
+    ("an entry is visible before its expiry and not from it on", ttl::expiry_is_exact),
+    ("only the clock of a state decides what has expired", ttl::only_the_clock_of_the_state_decides),
+    ("states without a time to live live", ttl::states_without_a_time_to_live_live),
+    ("what starts a life anew is as declared", ttl::refresh_is_as_declared),
+    ("the write time of a visible entry never falls", ttl::a_write_time_never_falls),
+    ("a write over what has expired makes a new entry", ttl::a_write_over_what_expired_makes_a_new_entry),
+    ("a row names its write time, or its slot does", ttl::a_row_names_its_write_time),
+    ("changes are the least time at which rows see otherwise", ttl::changes_are_the_least_time),
+    ("nothing is purged early", ttl::nothing_is_purged_early),
+    ("what nobody can see is purged", ttl::what_nobody_can_see_is_purged),
+    ("what was purged and deleted does not come back", ttl::what_was_purged_does_not_come_back),
+    ("a time to live may change over what is there", ttl::a_policy_may_change_over_what_is_there),
+    ("write times are restored", ttl::write_times_are_restored),
+    ("deltas make the same table", snapshots::deltas_make_the_same_table),
+    ("an image replaces what came before", snapshots::an_image_replaces_what_came_before),
+    ("an image is of its mark", snapshots::an_image_is_of_its_mark),
+    ("parts count for their key groups", snapshots::parts_count_for_their_key_groups),
+    ("key groups move from owner to owner", snapshots::key_groups_move_from_owner_to_owner),
+    ("the error of a part is the error of the restore", snapshots::the_error_of_a_part_is_the_error),
+    ("an export rises by key group and can be imported", snapshots::an_export_rises_by_key_group_and_can_be_imported),
+    ("an import fits the scope", snapshots::an_import_fits_the_scope),
+    ("a range is a part of the whole", snapshots::a_range_is_a_part_of_the_whole),
 ];
 
 /// Runs every promise.

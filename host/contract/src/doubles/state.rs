@@ -206,6 +206,7 @@ impl MapState {
 impl KeyedState for MapState {
     fn load(&mut self, state: StateId, slots: &SlotKeys, out: &mut OptionalColumn) -> Result<(), Error> {
         self.expect_kind(state, false)?;
+        self.now = self.now.max(slots.looks.now);
         check_slots(slots)?;
         (0u32..).zip(&slots.hashes).try_for_each(|(slot, _)| self.owned(slots, SlotIndex(slot)).map(|_| ()))?;
         for (slot, key) in (0u32..).zip(slots.keys.iter()) {
@@ -224,6 +225,7 @@ impl KeyedState for MapState {
         out: &mut OptionalColumn,
     ) -> Result<(), Error> {
         self.expect_kind(state, true)?;
+        self.now = self.now.max(slots.looks.now);
         check_slots(slots)?;
         check_length("entry keys", entry_keys.len(), which.len())?;
         which.iter().try_for_each(|&slot| self.owned(slots, slot).map(|_| ()))?;
@@ -243,6 +245,7 @@ impl KeyedState for MapState {
         limit: usize,
     ) -> Result<(Column, Column), Error> {
         self.expect_kind(state, true)?;
+        self.now = self.now.max(slots.looks.now);
         check_slots(slots)?;
         let key = self.owned(slots, slot)?;
         let from = match after {
@@ -262,7 +265,7 @@ impl KeyedState for MapState {
 
     fn apply(&mut self, slots: &Arc<SlotKeys>, writes: &[StateWrites], now: HostTime) -> Result<(), Error> {
         self.check(slots, writes)?;
-        self.now = self.now.max(now);
+        self.now = self.now.max(now).max(slots.looks.now);
         for write in writes {
             let by_event_time = self.declared(write.state).and_then(|declared| declared.ttl);
             let by_event_time = by_event_time.is_some_and(|ttl| ttl.clock == TtlClock::EventTime);
@@ -288,8 +291,10 @@ impl KeyedState for MapState {
         which: &[SlotIndex],
         out: &mut Vec<Option<EventTime>>,
     ) -> Result<(), Error> {
+        check_slots(slots)?;
+        which.iter().try_for_each(|&slot| self.owned(slots, slot).map(|_| ()))?;
         for &slot in which {
-            let key = self.owned(slots, slot)?;
+            let key = key(slots, slot)?;
             let at = slot.0 as usize;
             let (Some(&earliest), Some(&latest)) = (slots.looks.earliest.get(at), slots.looks.latest.get(at)) else {
                 out.push(None);
