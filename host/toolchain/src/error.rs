@@ -130,7 +130,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No template has this name.
-    #[error("no template `{name}`; there are dedup, map, window{}", nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    #[error("no template `{name}`; there are dedup, map{}", nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
     NoSuchTemplate {
         /// The name.
         name: String,

@@ -33,15 +33,16 @@ impl Template {
         }
     }
 
-    /// The source, the input and the job of the template.
-    fn files(self) -> Result<[(&'static str, &'static str); 3], Error> {
+    /// The source, the input, what comes out, and the job of the template.
+    fn files(self) -> Result<&'static [(&'static str, &'static str)], Error> {
         match self {
-            Self::Dedup => Ok([
+            Self::Dedup => Ok(&[
                 ("src/lib.rs", include_str!("templates/dedup.rs.txt")),
                 ("input.jsonl", include_str!("templates/dedup.jsonl")),
+                ("expected.jsonl", include_str!("templates/dedup.expected.jsonl")),
                 ("job.yaml", include_str!("templates/dedup.yaml")),
             ]),
-            Self::Map => Ok([
+            Self::Map => Ok(&[
                 ("src/lib.rs", include_str!("templates/map.rs.txt")),
                 ("input.jsonl", include_str!("templates/map.jsonl")),
                 ("job.yaml", include_str!("templates/map.yaml")),
@@ -130,7 +131,7 @@ pub fn new_crate(parent: &Path, name: &str, template: Template, sdk: &SdkSource)
             .replace("{template}", template.name())
             .replace("{dependency}", &sdk.dependency())
     };
-    for (file, text) in common.into_iter().chain(files) {
+    for &(file, text) in common.iter().chain(files) {
         let path = folder.join(file);
         let parent = path.parent().unwrap_or(&folder);
         fs::create_dir_all(parent).map_err(Error::file("create", parent))?;
