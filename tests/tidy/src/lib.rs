@@ -19,7 +19,7 @@ pub mod sources;
 mod tree;
 pub mod wit;
 
-pub use tree::{File, Tree};
+pub use tree::{File, Tree, WORKSPACES};
 
 #[cfg(test)]
 mod tests;

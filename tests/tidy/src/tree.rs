@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 /// What builds and runs leave behind, and what is not ours.
 const PASSED_OVER: [&str; 6] = [".git", "target", "out", "dead", "node_modules", "__pycache__"];
 
+/// Our workspaces beside the one at the root. A folder that is any other workspace is a guest in the checkout:
+/// a function that somebody began there.
+pub const WORKSPACES: [&str; 4] = ["examples", "tests/guests", "bench/guests", "fuzz"];
+
 /// A text file of the repository.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -53,7 +57,7 @@ impl Tree {
         for path in entries {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() {
-                if !PASSED_OVER.contains(&name.as_str()) {
+                if !PASSED_OVER.contains(&name.as_str()) && !is_foreign(root, &path) {
                     self.add(root, &path)?;
                 }
             } else if let Ok(text) = String::from_utf8(fs::read(&path)?) {
@@ -64,4 +68,11 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// Whether a folder is a workspace that is not ours.
+fn is_foreign(root: &Path, folder: &Path) -> bool {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let is_ours = WORKSPACES.iter().any(|ours| folder == root.join(ours));
+    !is_ours && manifest.lines().any(|line| line.trim_end() == "[workspace]")
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use tidy::edges::ROOMS;
 use tidy::manifest::Manifest;
-use tidy::{Tree, dependencies, edges, error_pages, sources, wit};
+use tidy::{Tree, WORKSPACES, dependencies, edges, error_pages, sources, wit};
 
 static TREE: LazyLock<Tree> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -32,7 +32,7 @@ fn manifests(keep: impl Fn(&str) -> bool) -> Vec<(String, Manifest)> {
 /// Guests, fuzz targets and the crates that compile-fail tests are made of are workspaces of their own.
 fn is_member(path: &str) -> bool {
     path != "Cargo.toml"
-        && !["examples/", "tests/guests/", "bench/guests/", "fuzz/"].iter().any(|outside| path.starts_with(outside))
+        && !WORKSPACES.iter().any(|outside| path.strip_prefix(outside).is_some_and(|rest| rest.starts_with('/')))
 }
 
 #[test]
