@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p state --example measure -- 10000000            # all, 20 % repeats
-//! cargo run --release -p state --example measure -- 10000000 log        # one of: map, log, small
+//! cargo run --release -p state --example measure -- 10000000 log        # one of: map, log, mortal, image, small
 //! ```
 //! The keys are 36 bytes, a fifth repeat one of the last 100 000. Making a key and its hash costs time
 //! of its own, which is measured alone and taken off. Run each on an idle machine, and more than once.
@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use contract::{KeyedState, SlotKeys, StateScope, StateWrites};
 use model::{
-    Column, HostTime, KeyGroup, KeyGroupRange, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor, StateId,
-    StateKind,
+    Column, EventTime, HostTime, KeyGroup, KeyGroupRange, OperatorUid, OptionalColumn, Refresh, SlotIndex,
+    StateDescriptor, StateId, StateKind, Ttl, TtlClock,
 };
 use state::{Options, StateLog};
 
@@ -61,7 +61,7 @@ fn batches(records: u64) -> impl Iterator<Item = Arc<SlotKeys>> {
     })
 }
 
-fn scope() -> StateScope {
+fn scope(ttl: Option<Ttl>) -> StateScope {
     StateScope {
         operator: OperatorUid::new("dedup").expect("a valid name"),
         key_groups: KeyGroupRange { first: KeyGroup(0), end: KeyGroup(128) },
@@ -72,7 +72,7 @@ fn scope() -> StateScope {
             kind: StateKind::Value,
             schema: String::new(),
             version: 1,
-            ttl: None,
+            ttl,
         }],
     }
 }
@@ -126,13 +126,17 @@ fn map(records: u64, baseline: f64) {
 }
 
 /// Loads and writes as the runtime does: one load and one apply per batch.
-fn log(records: u64, baseline: f64) {
+fn log(what: &str, ttl: Option<Ttl>, records: u64, baseline: f64) {
     let before = resident();
     let (start, mut in_load) = (Instant::now(), 0.0);
     let (nanos, mut table) = timed(records, baseline, || {
-        let mut table = StateLog::new(scope(), Options::default());
+        let mut table = StateLog::new(scope(ttl), Options::default());
         let mut loaded = OptionalColumn::default();
-        for slots in batches(records) {
+        for mut slots in batches(records) {
+            if ttl.is_some() {
+                let slots = Arc::get_mut(&mut slots).expect("nobody else has the batch");
+                slots.looks.latest = slots.hashes.iter().map(|_| EventTime(1)).collect();
+            }
             loaded.clear();
             let start = Instant::now();
             table.load(StateId(0), &slots, &mut loaded).expect("the state is declared");
@@ -154,7 +158,7 @@ fn log(records: u64, baseline: f64) {
     let share = in_load / start.elapsed().as_secs_f64();
     let stats = table.stats();
     let unique = stats.live_entries as usize;
-    report("state log", records, nanos, unique, stats.memory_bytes as f64);
+    report(what, records, nanos, unique, stats.memory_bytes as f64);
     println!("             {:6.0} ns of them in load", (nanos + baseline) * share);
     println!("             {:6.1} resident bytes per entry", (resident() - before) / unique as f64);
     println!("             {:6.1} of them index", stats.index_bytes as f64 / unique as f64);
@@ -165,16 +169,44 @@ fn log(records: u64, baseline: f64) {
     let bytes: usize = delta.iter().map(|segment| segment.len()).sum();
     println!("mark         {:6.2} ms for {} segments, {:.0} MB", nanos / 1e6, delta.len(), bytes as f64 / 1e6);
     drop(table);
-    let (nanos, restored) = timed(1, 0.0, || StateLog::restore(scope(), Options::default(), delta));
+    let (nanos, restored) = timed(1, 0.0, || StateLog::restore(scope(ttl), Options::default(), delta));
     let restored = restored.expect("what was marked can be restored").stats().live_entries;
     println!("restore      {:6.2} s for {restored} entries, {:.0} MB/s", nanos / 1e9, bytes as f64 / nanos * 1e3);
+}
+
+/// The image of a table of which a tenth died: what the table waits for, and how fast it is made.
+fn image(records: u64) {
+    let mut table = StateLog::new(scope(None), Options::default());
+    for first in [0, records - records / 10] {
+        for slots in batches(records).skip((first / BATCH) as usize) {
+            let all: Vec<SlotIndex> = (0..slots.keys.len() as u32).map(SlotIndex).collect();
+            let skipped = if first == 0 { 1 } else { 9 };
+            let all: Vec<SlotIndex> = all.into_iter().step_by(skipped).collect();
+            let values: Column = all.iter().map(|_| [1]).collect();
+            let writes =
+                StateWrites { state: StateId(0), slots: all, entry_keys: None, values: values.into(), written: vec![] };
+            table.apply(&slots, &[writes], HostTime(1)).expect("the write fits");
+        }
+        table.mark();
+    }
+    let start = Instant::now();
+    let image = table.image().expect("nothing was written since the mark");
+    let sync = start.elapsed();
+    let (nanos, bytes) =
+        timed(1, 0.0, || image.map(|segment| segment.map_or(0, |segment| segment.len())).sum::<usize>());
+    let live = table.stats().live_bytes as f64 / 1e6;
+    println!(
+        "image        {:6.3} ms to begin with {live:.0} MB live, {:.0} MB/s",
+        sync.as_secs_f64() * 1e3,
+        bytes as f64 / nanos * 1e3
+    );
 }
 
 /// Reads and overwrites a table that fits the caches, over and over.
 fn small(records: u64) {
     const KEYS: u64 = 15_000;
     let slots: Vec<Arc<SlotKeys>> = batches(KEYS).collect();
-    let mut table = StateLog::new(scope(), Options::default());
+    let mut table = StateLog::new(scope(None), Options::default());
     let (mut loaded, mut written) = (OptionalColumn::default(), 0.0);
     let writes: Vec<StateWrites> = slots
         .iter()
@@ -216,7 +248,14 @@ fn main() {
         map(records, baseline);
     }
     if asked("log") {
-        log(records, baseline);
+        log("state log", None, records, baseline);
+    }
+    if asked("mortal") {
+        let ttl = Ttl { millis: 86_400_000, clock: TtlClock::EventTime, refresh: Refresh::OnCreate };
+        log("with expiry", Some(ttl), records, baseline);
+    }
+    if asked("image") {
+        image(records);
     }
     if asked("small") {
         small(records);

@@ -211,6 +211,10 @@ impl Log {
             return false;
         }
         let new = Head::at(bytes, at);
+        let is_alike = old.is_tombstone() == new.is_tombstone() && old.payload() == new.payload();
+        if is_alike && self.policies.is_empty() {
+            return true;
+        }
         self.count(number, old, false);
         self.count(number, &new, true);
         true
