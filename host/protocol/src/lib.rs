@@ -8,9 +8,12 @@
 //! Who gathers the facts and who acts on the verdict: that is `runtime`.
 
 pub mod alignment;
+pub mod assignment_of_parts;
 pub mod batching;
 pub mod coordinator;
 pub mod isolation;
 pub mod key_group;
 pub mod manifest;
 pub mod on_error;
+pub mod ownership;
+pub mod recovery;
