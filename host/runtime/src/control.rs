@@ -45,7 +45,9 @@ struct End {
 }
 
 impl Control {
-    pub(crate) fn new(clock: Arc<dyn Clock>, threads: usize) -> Self {
+    /// For so many `subtasks`, and so many `others` that work for them and leave with them.
+    pub(crate) fn new(clock: Arc<dyn Clock>, subtasks: usize, others: usize) -> Self {
+        let threads = subtasks + others;
         let started = clock.elapsed();
         Self {
             clock,
@@ -53,7 +55,7 @@ impl Control {
             draining: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             cut_short: AtomicBool::new(false),
-            unopened: AtomicUsize::new(threads),
+            unopened: AtomicUsize::new(subtasks),
             threads: Mutex::new(Vec::with_capacity(threads)),
             end: Mutex::new(End { running: threads, failure: None, quiet: None, at: None }),
             ended: Condvar::new(),
@@ -80,6 +82,11 @@ impl Control {
         if self.unopened.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.wake_all();
         }
+        self.wait_open()
+    }
+
+    /// Waits until every subtask has opened. False: the job stopped.
+    pub(crate) fn wait_open(&self) -> bool {
         while self.unopened.load(Ordering::SeqCst) > 0 && !self.is_stopped() {
             std::thread::park();
         }
@@ -94,6 +101,12 @@ impl Control {
     /// Stops the job with `failure`, unless it has failed before.
     pub(crate) fn fail(&self, failure: JobFailure) {
         self.end().failure.get_or_insert(failure);
+        self.stopped.store(true, Ordering::SeqCst);
+        self.wake_all();
+    }
+
+    /// Stops every thread at its next look, as if the process had ended.
+    pub(crate) fn abandon(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.wake_all();
     }
@@ -153,7 +166,8 @@ impl Control {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wake_all(&self) {
+    /// Lets every registered thread look again.
+    pub(crate) fn wake_all(&self) {
         for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             thread.unpark();
         }

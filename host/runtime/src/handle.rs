@@ -1,12 +1,16 @@
 //! A running job, as its owner sees it.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use model::{OperatorUid, Position};
+use model::{Epoch, Generation, LineageId, OperatorUid, Position};
 use serde::Serialize;
 
 use crate::control::Control;
+use crate::epochs::link::{EpochLink, Message};
+use crate::epochs::status::Status;
+use crate::epochs::{CheckpointSummary, Condition};
 use crate::metrics::{JobSnapshot, OperatorSnapshot, serialize_seconds};
 use crate::{JobFailure, registry::Registry};
 
@@ -15,7 +19,27 @@ use crate::{JobFailure, registry::Registry};
 pub struct JobHandle {
     control: Arc<Control>,
     registry: Arc<Registry>,
+    epochs: Option<EpochsHandle>,
     waited: bool,
+}
+
+/// What the owner of a job with checkpoints sees of them.
+#[derive(Clone, Debug)]
+pub(crate) struct EpochsHandle {
+    pub(crate) status: Arc<Status>,
+    pub(crate) link: Arc<EpochLink>,
+    pub(crate) identity: JobIdentity,
+}
+
+/// Which incarnation of a job with checkpoints runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct JobIdentity {
+    /// The history it goes on with.
+    pub lineage: LineageId,
+    /// The incarnation.
+    pub generation: Generation,
+    /// The epoch whose checkpoint it was restored from; `None`: it began with nothing.
+    pub restored: Option<Epoch>,
 }
 
 /// Asks a job to cancel, from any thread.
@@ -58,8 +82,76 @@ pub struct Summary {
 }
 
 impl JobHandle {
-    pub(crate) fn new(control: Arc<Control>, registry: Arc<Registry>) -> Self {
-        Self { control, registry, waited: false }
+    pub(crate) fn new(control: Arc<Control>, registry: Arc<Registry>, epochs: Option<EpochsHandle>) -> Self {
+        Self { control, registry, epochs, waited: false }
+    }
+
+    /// The last checkpoints, newest first; none in a job without.
+    #[must_use]
+    pub fn checkpoints(&self) -> Vec<CheckpointSummary> {
+        self.epochs.as_ref().map(|epochs| epochs.status.checkpoints()).unwrap_or_default()
+    }
+
+    /// What is not as it should be, while the job goes on.
+    #[must_use]
+    pub fn conditions(&self) -> Vec<Condition> {
+        self.epochs.as_ref().map(|epochs| epochs.status.conditions()).unwrap_or_default()
+    }
+
+    /// Bytes of output and state that wait to become durable or visible.
+    #[must_use]
+    pub fn backlog_bytes(&self) -> u64 {
+        self.epochs.as_ref().map_or(0, |epochs| epochs.status.backlog_bytes())
+    }
+
+    /// Which incarnation runs; `None` in a job without checkpoints.
+    #[must_use]
+    pub fn identity(&self) -> Option<JobIdentity> {
+        self.epochs.as_ref().map(|epochs| epochs.identity)
+    }
+
+    /// Takes a checkpoint that begins after this call, and waits for it. In a job without checkpoints, and in one
+    /// that ends before, there is none: the text says why.
+    ///
+    /// # Errors
+    /// Why there is no such checkpoint.
+    pub fn checkpoint(&self, timeout: Duration) -> Result<Epoch, String> {
+        let Some(epochs) = &self.epochs else { return Err("the job takes no checkpoints".to_owned()) };
+        let (asker, answer) = channel();
+        epochs.link.tell(Message::Asked(asker));
+        let over = |_| format!("no checkpoint was complete within {timeout:?}, or the job has ended");
+        answer.recv_timeout(timeout).map_err(over)?
+    }
+
+    /// Waits until `ready` is content with what the job says of its checkpoints and conditions, the job has ended,
+    /// or `timeout` is over. Says whether it was content.
+    #[must_use]
+    pub fn wait_until(&self, timeout: Duration, ready: impl Fn(&Self) -> bool) -> bool {
+        /// How long a change that nobody told of stays unseen.
+        const LOOK: Duration = Duration::from_millis(50);
+        let deadline = std::time::Instant::now() + timeout;
+        loop {
+            if ready(self) {
+                return true;
+            }
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() || self.control.wait_for(Duration::ZERO) {
+                return ready(self);
+            }
+            match &self.epochs {
+                Some(epochs) => epochs.status.wait(left.min(LOOK)),
+                None => drop(self.control.wait_for(left.min(LOOK))),
+            }
+        }
+    }
+
+    /// Stops every thread at its next look and waits for them, as if the process had been killed: nothing is
+    /// flushed, closed, or completed. What was durable stays as it is.
+    pub fn abandon(mut self) {
+        self.waited = true;
+        self.control.abandon();
+        // That it was stopped is no news.
+        self.control.wait().ok();
     }
 
     /// What the job has done so far.

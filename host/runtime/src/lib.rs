@@ -30,6 +30,7 @@ mod clock;
 mod control;
 mod cuts;
 mod dead_letter;
+mod epochs;
 mod failure;
 mod graph;
 mod handle;
@@ -40,11 +41,12 @@ mod registry;
 mod start;
 
 pub use clock::SystemClock;
+pub use epochs::{CheckpointSummary, Condition, ConditionKind, Durability, SubtaskCheckpoint, start_durable};
 pub use failure::{Coordinates, JobFailure};
 pub use graph::{
     Error as GraphError, EventTimeCut, FunctionInput, FunctionNode, JobGraph, Settings, SinkNode, SourceNode,
     Watermarks,
 };
-pub use handle::{Canceller, JobHandle, Outcome, SplitPosition, Summary};
+pub use handle::{Canceller, JobHandle, JobIdentity, Outcome, SplitPosition, Summary};
 pub use metrics::{JobSnapshot, OperatorKind, OperatorSnapshot};
 pub use start::start;

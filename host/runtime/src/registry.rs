@@ -56,6 +56,12 @@ impl Registry {
         self.sources.get(source).map_or(&[], |entry| entry.splits.as_slice())
     }
 
+    /// What a split of the source `uid` is called.
+    pub(crate) fn split_name(&self, uid: &OperatorUid, split: SplitIndex) -> Option<&str> {
+        let entry = self.sources.iter().find(|entry| entry.uid == *uid)?;
+        entry.splits.iter().find(|known| known.index == split).map(|known| known.name.as_str())
+    }
+
     /// Where a record stands, in words of the user.
     pub(crate) fn coordinates(&self, origin: (SourceId, SplitIndex, Position)) -> Option<Coordinates> {
         let (source, split, position) = origin;

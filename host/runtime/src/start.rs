@@ -5,16 +5,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
-use contract::{Clock, Polled, SourceReader, WriterTask};
-use model::{JobName, Position, SplitIndex};
+use contract::{Clock, Delivery, Polled, SnapshotStore, SourceReader, StatePart, WriterTask};
+use model::{Epoch, Generation, HostTime, JobName, LineageId, Position, SplitIndex};
+use protocol::manifest::Part;
 
 use crate::chain::context::{Context, Flow, Stop};
 use crate::chain::function::{FunctionOperator, FunctionParts};
+use crate::chain::keeping::Keeping;
 use crate::chain::logs::LogBook;
 use crate::chain::sink::SinkOperator;
 use crate::chain::source::SourceHead;
+use crate::chain::splits::SplitClocks;
 use crate::chain::{Chain, Head, Operator};
 use crate::control::Control;
+use crate::epochs::link::EpochLink;
 use crate::graph::{Checked, JobGraph, Settings};
 use crate::plan::{ChainSpec, FunctionSpec, HeadSpec, OperatorSpec, SinkSpec, SourceSpec, plan};
 use crate::registry::Registry;
@@ -30,25 +34,43 @@ pub fn start(graph: &JobGraph, clock: Arc<dyn Clock>) -> Result<JobHandle, contr
     let splits = graph.sources.iter().map(|node| node.source.splits()).collect::<Result<Vec<_>, _>>()?;
     let (specs, registry) = plan(&checked, splits);
     let shared = Shared {
-        control: Arc::new(Control::new(clock, specs.len())),
+        control: Arc::new(Control::new(clock, specs.len(), 0)),
         registry: Arc::new(registry),
         job: graph.name.clone(),
         settings: graph.settings,
+        durable: None,
     };
-    let handle = JobHandle::new(Arc::clone(&shared.control), Arc::clone(&shared.registry));
-    for spec in specs {
-        spawn(spec, shared.clone());
-    }
+    let handle = JobHandle::new(Arc::clone(&shared.control), Arc::clone(&shared.registry), None);
+    spawn_all(specs, &shared);
     Ok(handle)
 }
 
 /// What every thread of a job is given.
 #[derive(Clone)]
-struct Shared {
-    control: Arc<Control>,
-    registry: Arc<Registry>,
-    job: JobName,
-    settings: Settings,
+pub(crate) struct Shared {
+    pub(crate) control: Arc<Control>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) job: JobName,
+    pub(crate) settings: Settings,
+    /// `None` in a job without checkpoints.
+    pub(crate) durable: Option<Durable>,
+}
+
+/// What the threads of a job with checkpoints are given.
+#[derive(Clone)]
+pub(crate) struct Durable {
+    pub(crate) link: Arc<EpochLink>,
+    pub(crate) objects: Arc<dyn SnapshotStore>,
+    pub(crate) restored: Epoch,
+    pub(crate) lineage: LineageId,
+    pub(crate) generation: Generation,
+}
+
+/// Gives each chain its thread.
+pub(crate) fn spawn_all(specs: Vec<ChainSpec>, shared: &Shared) {
+    for spec in specs {
+        spawn(spec, shared.clone());
+    }
 }
 
 fn spawn(spec: ChainSpec, shared: Shared) {
@@ -104,31 +126,47 @@ fn open(spec: ChainSpec, shared: &Shared) -> Flow<Chain> {
         });
     }
     let head = match spec.head {
-        HeadSpec::Source(source) => Head::Source(open_source(source)?),
+        HeadSpec::Source(source) => Head::Source(open_source(source, shared)?),
         HeadSpec::Gate(gate) => {
             gate.bind();
             Head::Gate(gate)
         }
     };
     let control = Arc::clone(&shared.control);
-    let context = Context::new(control, Arc::clone(&shared.registry), shared.settings.batch, spec.dead_letters);
+    let epochs = shared.durable.as_ref().map(|durable| Arc::clone(&durable.link));
+    let registry = Arc::clone(&shared.registry);
+    let context = Context::new(control, registry, shared.settings.batch, epochs, spec.dead_letters);
     Ok(Chain { head, operators, context })
 }
 
-fn open_source(mut spec: SourceSpec) -> Flow<SourceHead> {
+fn open_source(mut spec: SourceSpec, shared: &Shared) -> Flow<SourceHead> {
     spec.lane.open()?;
+    let metrics = Arc::clone(&spec.responsible.metrics);
+    spec.lane.clocks = spec.clocks.map(|clocks| SplitClocks::new(clocks, spec.watermark, metrics));
+    let restored = shared.durable.as_ref().map_or(Epoch(0), |durable| durable.restored);
     let reader: Box<dyn SourceReader> = if spec.splits.is_empty() {
         Box::new(NothingToRead)
     } else {
         spec.source.open(spec.id, spec.splits).map_err(|error| spec.responsible.seam(&error))?
     };
-    Ok(SourceHead::new(spec.responsible, spec.id, reader, &spec.format, spec.lane))
+    Ok(SourceHead::new(spec.responsible, spec.id, reader, &spec.format, spec.lane).after(restored))
 }
 
 fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
     let function = spec.factory.instantiate(&spec.task).map_err(|error| spec.responsible.seam(&error))?;
+    let durable = shared.durable.as_ref();
+    let keeping = match (&spec.state, durable) {
+        (Some((_, scope)), Some(_)) => Some(Keeping::new(scope.key_groups.clone(), spec.parts.clone())),
+        _ => None,
+    };
     let state = match spec.state {
-        Some((backend, scope)) => Some(backend.open(scope).map_err(|error| spec.responsible.seam(&error))?),
+        Some((backend, scope)) => {
+            let opened = match durable.filter(|_| !spec.parts.is_empty()) {
+                Some(durable) => backend.restore(scope, &mut fetch(&spec.parts, durable.objects.as_ref())),
+                None => backend.open(scope),
+            };
+            Some(opened.map_err(|error| spec.responsible.seam(&error))?)
+        }
         None => None,
     };
     for lane in spec.outputs.iter_mut().flat_map(|port| &mut port.lanes) {
@@ -144,15 +182,33 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
         renew_instances: shared.settings.renew_instances,
         outputs: spec.outputs,
         state,
+        keeping,
+        least_now: durable.map_or(HostTime(i64::MIN), |durable| durable.link.least_now),
         logs,
     }))))
 }
 
+/// What a table is restored from, an object at a time.
+fn fetch<'p>(
+    parts: &'p [Part],
+    objects: &'p dyn SnapshotStore,
+) -> impl Iterator<Item = Result<StatePart, contract::Error>> + 'p {
+    parts
+        .iter()
+        .flat_map(|part| part.objects.iter().map(move |object| (part, object)))
+        .map(|(part, object)| Ok(StatePart { key_groups: part.key_groups.clone(), segments: objects.get(object)? }))
+}
+
 fn open_sink(spec: SinkSpec, shared: &Shared) -> Flow<Operator> {
     let responsible = spec.responsible;
-    let opened = spec.sink.open(&WriterTask::plain(responsible.subtask, spec.parallelism));
-    let writer = opened.map_err(|error| responsible.seam(&error))?;
-    Ok(Operator::Sink(SinkOperator::new(responsible, writer, shared.settings.flush_age)))
+    let mut task = WriterTask::plain(responsible.subtask, spec.parallelism);
+    if let Some(durable) = &shared.durable {
+        task.lineage = durable.lineage;
+        task.generation = durable.generation;
+    }
+    let writer = spec.sink.open(&task).map_err(|error| responsible.seam(&error))?;
+    let stages = spec.sink.delivery() == Delivery::ExactlyOnce;
+    Ok(Operator::Sink(SinkOperator::new(responsible, writer, shared.settings.flush_age, stages)))
 }
 
 /// The reader of a subtask that was dealt no split.

@@ -7,15 +7,18 @@ use std::time::Duration;
 
 use model::job::OnError;
 use model::{
-    BatchLimits, Blame, Column, EventTime, InputId, ModuleDigest, OperatorUid, Origins, Position, RecordBatch, Retry,
-    SourceId, SplitIndex, SubtaskIndex, Values,
+    Barrier, BatchLimits, Blame, Column, EventTime, InputId, ModuleDigest, OperatorUid, Origins, Position, RecordBatch,
+    Retry, SourceId, SplitIndex, SubtaskIndex, Values,
 };
 use protocol::on_error::{Fate, fate};
 
+use super::barriers::Arrival;
 use super::outlet::Outlet;
 use crate::JobFailure;
 use crate::control::Control;
 use crate::dead_letter::{self, Verdict};
+use crate::epochs::handed::{Handed, HandedPart, HandedTimes};
+use crate::epochs::link::{EpochLink, Message};
 use crate::metrics::SubtaskMetrics;
 use crate::registry::Registry;
 
@@ -57,6 +60,8 @@ pub(crate) struct Context {
     pub(crate) pending: VecDeque<Delivery>,
     /// Time spent waiting for full queues.
     pub(crate) blocked: Duration,
+    /// `None` in a job without checkpoints.
+    pub(crate) epochs: Option<Arc<EpochLink>>,
     dead_letters: Option<DeadLetters>,
 }
 
@@ -73,6 +78,7 @@ impl Context {
         control: Arc<Control>,
         registry: Arc<Registry>,
         limits: BatchLimits,
+        epochs: Option<Arc<EpochLink>>,
         dead_letters: Option<Outlet>,
     ) -> Self {
         let dead_letters = dead_letters.map(|outlet| DeadLetters {
@@ -80,7 +86,7 @@ impl Context {
             documents: Column::default(),
             origins: Origins::default(),
         });
-        Self { control, registry, limits, pending: VecDeque::new(), blocked: Duration::ZERO, dead_letters }
+        Self { control, registry, limits, pending: VecDeque::new(), blocked: Duration::ZERO, epochs, dead_letters }
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
@@ -91,6 +97,14 @@ impl Context {
     pub(crate) fn tick(&mut self, now: Duration, is_idle: bool) -> Flow {
         let Some(mut letters) = self.dead_letters.take() else { return Ok(()) };
         let sent = letters.flush(self).and_then(|()| letters.outlet.tick(now, is_idle, self));
+        self.dead_letters = Some(letters);
+        sent
+    }
+
+    /// Sends the dead letters of the epoch, and its barrier after them.
+    pub(crate) fn barrier(&mut self, barrier: Barrier) -> Flow {
+        let Some(mut letters) = self.dead_letters.take() else { return Ok(()) };
+        let sent = letters.flush(self).and_then(|()| letters.outlet.barrier(barrier, self));
         self.dead_letters = Some(letters);
         sent
     }
@@ -221,6 +235,28 @@ impl Responsible {
             message: wrong.message.clone(),
             causes: Vec::new(),
         }
+    }
+
+    /// Hands over what this subtask has at a barrier; it began to gather it at `began`.
+    pub(crate) fn hand_over(
+        &self,
+        barrier: Barrier,
+        arrival: Arrival,
+        began: Duration,
+        what: HandedPart,
+        context: &Context,
+    ) {
+        let Some(epochs) = &context.epochs else { return };
+        let Arrival { arrived, alignment } = arrival;
+        let sync = context.elapsed().saturating_sub(began);
+        epochs.tell(Message::Handed(Box::new(Handed {
+            operator: self.operator.clone(),
+            subtask: self.subtask,
+            epoch: barrier.epoch,
+            watermark: barrier.watermark,
+            times: HandedTimes { arrived, alignment, sync },
+            what,
+        })));
     }
 
     /// The failure of a seam, as that of this operator.

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
-use model::{EventTime, HostTime, InputId, RecordBatch};
+use model::{Barrier, EventTime, HostTime, InputId, RecordBatch};
 use protocol::isolation::{Course, Outcome, Pace, Search, Step};
 
+use super::barriers::Arrival;
 use super::context::{Bad, Context, Flow, Responsible, Wrong};
 use super::emits::{self, Leaving, OutputPort, Records};
+use super::keeping::Keeping;
 use super::logs::LogBook;
 use super::slots::{SlotTable, restore};
+use crate::epochs::handed::{HandedPart, StateNow};
 
 /// Bytes of dead state that are reclaimed after a batch: several times what a full batch can write, so
 /// that reclaiming keeps ahead, and well below a millisecond of copying.
@@ -37,6 +40,7 @@ pub(crate) struct FunctionOperator {
     logs: LogBook,
     batches_until_stats: u32,
     pace: Pace,
+    keeping: Option<Keeping>,
 }
 
 /// What a function operator is made of.
@@ -47,6 +51,10 @@ pub(crate) struct FunctionParts {
     pub(crate) renew_instances: bool,
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) state: Option<Box<dyn KeyedState>>,
+    /// How its state is kept; `None` for a function without state, or in a job without checkpoints.
+    pub(crate) keeping: Option<Keeping>,
+    /// Processing time is never before it.
+    pub(crate) least_now: HostTime,
     pub(crate) logs: LogBook,
 }
 
@@ -60,10 +68,11 @@ impl FunctionOperator {
             outputs: parts.outputs,
             slots: SlotTable::default(),
             turn: Turn { state: parts.state, ..Turn::default() },
-            now: HostTime(i64::MIN),
+            now: parts.least_now,
             logs: parts.logs,
             batches_until_stats: 0,
             pace: Pace::default(),
+            keeping: parts.keeping,
         }
     }
 
@@ -117,7 +126,36 @@ impl FunctionOperator {
             }
         }
         self.pace.note(course);
+        self.learn_completed(context);
         self.after_batch()
+    }
+
+    /// Hands over the state as it is and sends the barrier.
+    pub(crate) fn barrier(&mut self, barrier: Barrier, arrival: Arrival, context: &mut Context) -> Flow {
+        let began = context.elapsed();
+        self.learn_completed(context);
+        let kept = match (&mut self.turn.state, &mut self.keeping) {
+            (Some(state), Some(keeping)) => {
+                Some(keeping.keep(state.as_mut(), barrier).map_err(|error| self.responsible.seam(&error))?)
+            }
+            _ => None,
+        };
+        if let (Some(kept), Some(epochs)) = (&kept, &context.epochs) {
+            epochs.add_to_backlog(kept.delta_bytes());
+        }
+        let what = HandedPart::State(StateNow { now: self.now, kept });
+        self.responsible.hand_over(barrier, arrival, began, what, context);
+        let mut lanes = self.outputs.iter_mut().flat_map(|port| &mut port.lanes);
+        lanes.try_for_each(|lane| lane.barrier(barrier, context))
+    }
+
+    /// Lets the table purge what the last complete checkpoint allows.
+    fn learn_completed(&mut self, context: &Context) {
+        if let (Some(state), Some(keeping), Some(epochs)) = (&mut self.turn.state, &mut self.keeping, &context.epochs)
+            && let Some(watermark) = keeping.completed(epochs.completed())
+        {
+            state.completed(watermark);
+        }
     }
 
     pub(crate) fn tick(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {

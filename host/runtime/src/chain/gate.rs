@@ -1,13 +1,16 @@
-//! The head of a chain that receives: the queues of all its senders, served in turn.
+//! The head of a chain that receives: the queues of all its senders, served in turn, except those that
+//! [`protocol::alignment`] holds.
 //!
 //! # Invariants
 //! 1. Batches of one queue are handled in their order.
-//! 2. No queue waits for ever while another is busy.
+//! 2. No queue waits for ever while another is busy, unless it is held.
+//! 3. Between the last element before an aligned barrier and the barrier nothing is handed out.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{InputId, RecordBatch, StreamElement};
+use model::{Barrier, InputId, RecordBatch, StreamElement};
+use protocol::alignment::{Alignment, Error, Step};
 
 use super::context::{Context, Flow, Stop};
 use crate::queue::{Received, Receiver, Signal};
@@ -23,8 +26,13 @@ pub(crate) struct Inlet {
 #[derive(Debug)]
 pub(crate) struct Gate {
     inlets: Vec<Inlet>,
-    /// The inlet that is asked next.
+    /// The inlets that may be asked, by their number, rising.
+    open: Vec<usize>,
+    /// The place among the open ones that is asked next.
     next: usize,
+    alignment: Alignment,
+    /// When the first barrier of the epoch that aligns came.
+    aligning_since: Duration,
     arrival: Arc<Signal>,
 }
 
@@ -33,29 +41,38 @@ pub(crate) struct Gate {
 pub(crate) enum Arrived {
     /// A batch for an input.
     Batch(InputId, RecordBatch),
+    /// Every live inlet has delivered this barrier, the first of them at this time.
+    Barrier(Barrier, Duration),
     /// Nothing now.
     Nothing,
     /// Nothing any more.
     End,
     /// Something that no sender sends.
-    Unexpected(StreamElement),
+    Unexpected(String),
 }
 
 impl Gate {
     pub(crate) fn new(inlets: Vec<Inlet>, arrival: Arc<Signal>) -> Self {
-        Self { inlets, next: 0, arrival }
+        let open = (0..inlets.len()).collect();
+        let alignment = Alignment::new(inlets.len());
+        Self { inlets, open, next: 0, alignment, aligning_since: Duration::ZERO, arrival }
     }
 
     pub(crate) fn bind(&self) {
         self.arrival.bind();
     }
 
-    /// Takes the next element of any queue; never waits.
-    pub(crate) fn take(&mut self) -> Flow<Arrived> {
+    /// Takes the next element of any queue that is not held; never waits.
+    pub(crate) fn take(&mut self, context: &Context) -> Flow<Arrived> {
+        if self.is_aborted(context) {
+            let aborted = self.alignment.aligning().unwrap_or_default();
+            let released = self.alignment.abort(aborted);
+            self.reopen(released);
+        }
         let mut asked = 0;
-        while asked < self.inlets.len() {
-            let turn = self.next % self.inlets.len();
-            let Some(inlet) = self.inlets.get(turn) else { break };
+        while asked < self.open.len() {
+            let turn = self.next % self.open.len();
+            let Some((at, inlet)) = self.open.get(turn).and_then(|&at| Some((at, self.inlets.get(at)?))) else { break };
             match inlet.receiver.receive() {
                 Received::Element(StreamElement::Batch(batch)) => {
                     let input = inlet.input;
@@ -63,11 +80,31 @@ impl Gate {
                     return Ok(Arrived::Batch(input, batch));
                 }
                 Received::Element(StreamElement::EndOfInput) => {
-                    self.inlets.remove(turn);
+                    self.open.remove(turn);
                     self.next = turn;
                     asked = 0;
+                    let step = self.alignment.end(at);
+                    if let Some(arrived) = self.follow(step) {
+                        return Ok(arrived);
+                    }
                 }
-                Received::Element(other) => return Ok(Arrived::Unexpected(other)),
+                Received::Element(StreamElement::Barrier(barrier)) => {
+                    if self.alignment.aligning() != Some(barrier.epoch) {
+                        self.aligning_since = context.elapsed();
+                    }
+                    let step = self.alignment.barrier(at, barrier);
+                    if self.alignment.is_held(at) {
+                        self.open.remove(turn);
+                    }
+                    self.next = turn;
+                    asked = 0;
+                    if let Some(arrived) = self.follow(step) {
+                        return Ok(arrived);
+                    }
+                }
+                Received::Element(other) => {
+                    return Ok(Arrived::Unexpected(format!("expected a batch, a barrier or the end, found {other:?}")));
+                }
                 Received::Empty => {
                     self.next = turn + 1;
                     asked += 1;
@@ -76,11 +113,41 @@ impl Gate {
                 Received::Closed => return Err(Stop::Quiet),
             }
         }
-        Ok(if self.inlets.is_empty() { Arrived::End } else { Arrived::Nothing })
+        Ok(if self.alignment.is_over() { Arrived::End } else { Arrived::Nothing })
     }
 
-    /// Waits until something is there, the job stops, or `timeout` is over.
+    /// Waits until something is there, an alignment is aborted, the job stops, or `timeout` is over.
     pub(crate) fn wait(&self, timeout: Option<Duration>, context: &Context) {
-        self.arrival.wait(&context.control, timeout, || self.inlets.iter().any(|inlet| inlet.receiver.is_ready()));
+        let is_ready = |at: &usize| self.inlets.get(*at).is_some_and(|inlet| inlet.receiver.is_ready());
+        let ready = || self.open.iter().any(is_ready) || self.is_aborted(context);
+        self.arrival.wait(&context.control, timeout, ready);
+    }
+
+    fn is_aborted(&self, context: &Context) -> bool {
+        match (self.alignment.aligning(), &context.epochs) {
+            (Some(aligning), Some(epochs)) => epochs.aborted() >= aligning,
+            _ => false,
+        }
+    }
+
+    /// Does what the alignment says. `Some`: something to hand out.
+    fn follow(&mut self, step: Result<Step, Error>) -> Option<Arrived> {
+        match step {
+            Err(error) => Some(Arrived::Unexpected(error.to_string())),
+            Ok(Step { released, aligned }) => {
+                self.reopen(released);
+                aligned.map(|barrier| Arrived::Barrier(barrier, self.aligning_since))
+            }
+        }
+    }
+
+    fn reopen(&mut self, released: Vec<usize>) {
+        let ended = |at: &usize| self.alignment.has_ended(*at);
+        let released: Vec<usize> = released.into_iter().filter(|at| !ended(at)).collect();
+        for at in released {
+            if let Err(place) = self.open.binary_search(&at) {
+                self.open.insert(place, at);
+            }
+        }
     }
 }

@@ -8,10 +8,11 @@
 use std::time::Duration;
 
 use format::{Decoded, Decoder, Encoder, Fault};
-use model::{Cells, EventTime, FieldColumn, RecordBatch};
+use model::{Barrier, Cells, EventTime, FieldColumn, RecordBatch};
 
 use super::context::{Bad, Context, Flow, Responsible, Wrong};
 use super::edge::Edge;
+use super::splits::SplitClocks;
 use crate::batches::chunks;
 
 /// The edges of an output that read one encoding of it.
@@ -22,6 +23,8 @@ pub(crate) struct Lane {
     pub(crate) decoder: Option<Decoder>,
     /// Where the event time of a source is among the cuts, and who answers for it.
     pub(crate) time: Option<(usize, Responsible)>,
+    /// Follows the event times of the splits of a source; `None` where nobody asks.
+    pub(crate) clocks: Option<SplitClocks>,
     pub(crate) edges: Vec<Edge>,
 }
 
@@ -46,6 +49,11 @@ impl Lane {
         self.edges.iter_mut().try_for_each(|edge| edge.target.tick(now, is_idle, context))
     }
 
+    /// Sends everything, and the barrier after it.
+    pub(crate) fn barrier(&mut self, barrier: Barrier, context: &mut Context) -> Flow {
+        self.edges.iter_mut().try_for_each(|edge| edge.target.barrier(barrier, context))
+    }
+
     pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
         self.edges.iter_mut().try_for_each(|edge| edge.close(context))
     }
@@ -63,6 +71,9 @@ impl Lane {
             Some((time, source)) => take_times(&mut batch, &mut cut, *time, source, context)?,
             None => Vec::new(),
         };
+        if let Some(clocks) = &mut self.clocks {
+            clocks.note(&batch, context);
+        }
         let bytes_of = |row: &u32| batch.values.get(*row as usize).map_or(0, <[u8]>::len);
         let sum = Dropped { rows: dropped.len(), bytes: dropped.iter().map(bytes_of).sum() };
         let Some((last, others)) = self.edges.split_last_mut() else { return Ok(sum) };

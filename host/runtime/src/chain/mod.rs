@@ -6,21 +6,26 @@
 //! between, so what is in flight inside a chain is bounded by what one batch becomes.
 //!
 //! # Invariants
-//! 1. When the head has ended, each operator is closed after everything for it was handled, upstream
+//! 1. A barrier passes the operators as the end does: each gets it after everything before it was handled,
+//!    upstream first; the dead letters get it last.
+//! 2. When the head has ended, each operator is closed after everything for it was handled, upstream
 //!    first: end of input is the last thing that any consumer sees.
 
 pub(crate) mod assign;
+pub(crate) mod barriers;
 pub(crate) mod context;
 pub(crate) mod edge;
 pub(crate) mod emits;
 pub(crate) mod function;
 pub(crate) mod gate;
+pub(crate) mod keeping;
 pub(crate) mod lane;
 pub(crate) mod logs;
 pub(crate) mod outlet;
 pub(crate) mod sink;
 pub(crate) mod slots;
 pub(crate) mod source;
+pub(crate) mod splits;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +36,7 @@ use self::context::{Context, Delivery, Flow, Responsible, Stop};
 use self::function::FunctionOperator;
 use self::gate::{Arrived, Gate};
 use self::sink::SinkOperator;
-use self::source::{Progress, SourceHead};
+use self::source::{Next, Progress, SourceHead};
 use crate::metrics::SubtaskMetrics;
 
 /// Where the records of a chain come from.
@@ -77,41 +82,54 @@ impl Chain {
     /// One step of a chain that reads. True at its end.
     fn read(&mut self) -> Flow<bool> {
         let Head::Source(source) = &mut self.head else { return Ok(true) };
-        if self.context.control.is_draining() {
-            self.context.control.note_cut_short();
-            return Ok(true);
+        match source.next(&self.context) {
+            Next::Poll => {}
+            Next::Barrier(epoch) => {
+                self.inject(epoch)?;
+                return Ok(false);
+            }
+            Next::Rest => {
+                self.rest(source::LONGEST_REST)?;
+                return Ok(false);
+            }
+            Next::End => return Ok(true),
         }
+        let Head::Source(source) = &mut self.head else { return Ok(true) };
         let watch = Watch::start(&self.context);
         let progress = source.poll(&mut self.context)?;
         watch.stop(&source.responsible.metrics, &self.context);
         match progress {
-            Progress::End => return Ok(true),
+            Progress::End => return Ok(self.context.epochs.is_none()),
             Progress::Some => {
                 self.drain()?;
                 self.tick(false)?;
             }
-            Progress::Idle(rest) => {
-                self.tick(true)?;
-                let timeout = self.due_in().map_or(rest, |due| due.min(rest));
-                self.wait(|_| {
-                    std::thread::park_timeout(timeout);
-                });
-                self.tick(false)?;
-            }
+            Progress::Idle(rest) => self.rest(rest)?,
         }
         Ok(false)
+    }
+
+    /// Waits until it is woken, something is due, or `rest` is over.
+    fn rest(&mut self, rest: Duration) -> Flow {
+        self.tick(true)?;
+        let timeout = self.due_in().map_or(rest, |due| due.min(rest));
+        self.wait(|_| {
+            std::thread::park_timeout(timeout);
+        });
+        self.tick(false)
     }
 
     /// One step of a chain that receives. True at its end.
     fn receive(&mut self) -> Flow<bool> {
         let Head::Gate(gate) = &mut self.head else { return Ok(true) };
-        match gate.take()? {
+        match gate.take(&self.context)? {
             Arrived::End => return Ok(true),
             Arrived::Batch(input, batch) => {
                 self.deliver(0, input, batch)?;
                 self.drain()?;
                 self.tick(false)?;
             }
+            Arrived::Barrier(barrier, since) => self.pass(barrier, since)?,
             Arrived::Nothing => {
                 self.tick(true)?;
                 let timeout = self.due_in();
@@ -122,8 +140,7 @@ impl Chain {
                 });
                 self.tick(false)?;
             }
-            Arrived::Unexpected(element) => {
-                let message = format!("expected a batch or the end of input, found {element:?}");
+            Arrived::Unexpected(message) => {
                 return Err(self.first_responsible().map_or(Stop::Quiet, |first| first.broken(message)));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{InputId, RecordBatch, StreamElement, SubtaskIndex};
+use model::{Barrier, InputId, RecordBatch, StreamElement, SubtaskIndex};
 use protocol::batching::{self, Gathered};
 use protocol::key_group::group_of;
 
@@ -54,6 +54,12 @@ impl Outlet {
     /// Sends what is gathered if it is old enough, or nothing more is coming now.
     pub(crate) fn tick(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {
         self.close_if_due(now, is_idle, context)
+    }
+
+    /// Sends everything, and the barrier after it.
+    pub(crate) fn barrier(&mut self, barrier: Barrier, context: &mut Context) -> Flow {
+        self.flush(context)?;
+        self.put(StreamElement::Barrier(barrier), 0, context)
     }
 
     /// Sends everything, and that nothing follows.
@@ -174,6 +180,10 @@ impl Target {
 
     pub(crate) fn tick(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {
         self.outlets().iter_mut().try_for_each(|outlet| outlet.tick(now, is_idle, context))
+    }
+
+    pub(crate) fn barrier(&mut self, barrier: Barrier, context: &mut Context) -> Flow {
+        self.outlets().iter_mut().try_for_each(|outlet| outlet.barrier(barrier, context))
     }
 
     pub(crate) fn close(&mut self, context: &mut Context) -> Flow {

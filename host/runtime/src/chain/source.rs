@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use contract::{Polled, SourceReader};
 use format::Format;
-use model::{RecordBatch, SourceId};
+use model::{Barrier, Epoch, EventTime, RecordBatch, SourceId};
 
+use super::barriers::Arrival;
 use super::context::{Bad, Context, Flow, Responsible, Wrong};
 use super::lane::Lane;
+use super::splits::SplitClocks;
 use crate::batches::rows_without;
+use crate::epochs::handed::{HandedPart, SplitNow};
+use crate::epochs::link::Message;
 
 /// The name under which empty lines are counted.
 const EMPTY_LINES: &str = "empty-lines";
@@ -19,7 +23,7 @@ const POLLS_PER_LOOK: u32 = 32;
 
 /// The longest wait of an idle source before it looks again, whatever it asked for: bounds how late a
 /// source that was wrong about its rest notices.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(crate) struct SourceHead {
@@ -32,6 +36,25 @@ pub(crate) struct SourceHead {
     /// What the reader has passed over so far, by name.
     passed_over: BTreeMap<&'static str, u64>,
     polls_until_look: u32,
+    /// The last epoch whose barrier was sent.
+    sent: Epoch,
+    /// Whether the reader came to its end.
+    is_at_end: bool,
+    /// Whether nothing more is read, and the coordinator knows.
+    has_stopped: bool,
+}
+
+/// What a source does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Read.
+    Poll,
+    /// Send the barrier of an epoch.
+    Barrier(Epoch),
+    /// Nothing for now: there is nothing to read, or no room for what would come of it.
+    Rest,
+    /// End.
+    End,
 }
 
 /// What a poll came to.
@@ -61,7 +84,66 @@ impl SourceHead {
             lane,
             passed_over: BTreeMap::new(),
             polls_until_look: 0,
+            sent: Epoch(0),
+            is_at_end: false,
+            has_stopped: false,
         }
+    }
+
+    /// A source of a job that goes on after `restored`.
+    pub(crate) fn after(self, restored: Epoch) -> Self {
+        Self { sent: restored, ..self }
+    }
+
+    /// What to do next. In a job without checkpoints a source reads until it is told to stop.
+    pub(crate) fn next(&mut self, context: &Context) -> Next {
+        let is_draining = context.control.is_draining();
+        let Some(epochs) = &context.epochs else {
+            if is_draining {
+                context.control.note_cut_short();
+                return Next::End;
+            }
+            return Next::Poll;
+        };
+        if let Some(epoch) = epochs.due(self.sent) {
+            return Next::Barrier(epoch);
+        }
+        if !self.has_stopped && (self.is_at_end || is_draining) {
+            if !self.is_at_end {
+                context.control.note_cut_short();
+            }
+            self.has_stopped = true;
+            epochs.tell(Message::SourceStopped);
+        }
+        match self.has_stopped {
+            true if epochs.may_end() => Next::End,
+            true => Next::Rest,
+            false if epochs.is_full() => Next::Rest,
+            false => Next::Poll,
+        }
+    }
+
+    /// Hands over where it stands and sends the barrier of `epoch`.
+    pub(crate) fn barrier(&mut self, epoch: Epoch, arrival: Arrival, context: &mut Context) -> Flow<Barrier> {
+        self.sent = epoch;
+        let clocks = self.lane.clocks.as_ref();
+        let barrier = Barrier { epoch, watermark: clocks.map_or(EventTime::UNKNOWN, SplitClocks::watermark) };
+        let greatest = |split| clocks.map_or(EventTime::UNKNOWN, |clocks| clocks.greatest(split));
+        let mut splits = Vec::new();
+        for (split, position) in self.reader.positions() {
+            let identity = self.reader.identity(split).map_err(|error| self.responsible.seam(&error))?;
+            let greatest_event_time = greatest(split);
+            splits.push(SplitNow {
+                split,
+                position,
+                identity,
+                greatest_event_time,
+                ended: self.is_at_end || self.reader.has_ended(split),
+            });
+        }
+        self.responsible.hand_over(barrier, arrival, arrival.arrived, HandedPart::Source(splits), context);
+        self.lane.barrier(barrier, context)?;
+        Ok(barrier)
     }
 
     /// Reads once and sends on what came.
@@ -86,7 +168,10 @@ impl SourceHead {
                 Ok(Progress::Some)
             }
             Polled::Idle(rest) => Ok(Progress::Idle(rest.min(LONGEST_REST))),
-            Polled::End => Ok(Progress::End),
+            Polled::End => {
+                self.is_at_end = true;
+                Ok(Progress::End)
+            }
         }
     }
 

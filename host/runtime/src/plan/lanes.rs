@@ -46,7 +46,7 @@ impl Planner<'_> {
                 .map(|((consumer, cuts), (fields, key))| self.edge(producer, *consumer, subtask, cuts, fields, key))
                 .collect();
             let time = plan.time.zip(source.cloned());
-            lanes.push(Lane { encoder, decoder, time, edges });
+            lanes.push(Lane { encoder, decoder, time, clocks: None, edges });
         }
         lanes
     }

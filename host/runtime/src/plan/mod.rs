@@ -9,8 +9,12 @@ use std::sync::Arc;
 use contract::{FunctionFactory, Sink, Source, Split, SplitAssignment, StateBackend, StateScope, Task};
 use format::Format;
 use model::job::OnError;
-use model::{InputId, KeyGroup, KeyGroupRange, OperatorUid, Parallelism, SourceId, StreamElement, SubtaskIndex};
+use model::{
+    EventTime, InputId, KeyGroup, KeyGroupRange, OperatorUid, Parallelism, SourceId, SplitIndex, StreamElement,
+    SubtaskIndex,
+};
 use protocol::key_group::Assignment;
+use protocol::manifest::Part;
 
 pub(crate) use self::groups::{Groups, Node};
 use crate::chain::context::Responsible;
@@ -18,7 +22,7 @@ use crate::chain::emits::OutputPort;
 use crate::chain::gate::{Gate, Inlet};
 use crate::chain::lane::Lane;
 use crate::chain::outlet::Outlet;
-use crate::graph::{Checked, DEAD_LETTERS_UID, JobGraph, Producer};
+use crate::graph::{Checked, DEAD_LETTERS_UID, JobGraph, Producer, Watermarks};
 use crate::metrics::{OperatorKind, SubtaskMetrics};
 use crate::queue::{Sender, Signal, queue};
 use crate::registry::Registry;
@@ -47,6 +51,9 @@ pub(crate) struct SourceSpec {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) splits: Vec<SplitAssignment>,
     pub(crate) format: Format,
+    pub(crate) watermark: Watermarks,
+    /// Where the event-time clocks of its splits stood, in a job with checkpoints.
+    pub(crate) clocks: Option<Vec<(SplitIndex, EventTime)>>,
     pub(crate) lane: Lane,
 }
 
@@ -64,6 +71,8 @@ pub(crate) struct FunctionSpec {
     pub(crate) factory: Arc<dyn FunctionFactory>,
     pub(crate) task: Task,
     pub(crate) state: Option<(Arc<dyn StateBackend>, StateScope)>,
+    /// What its state is restored from, in order.
+    pub(crate) parts: Vec<Part>,
     pub(crate) outputs: Vec<OutputPort>,
 }
 
@@ -168,6 +177,8 @@ impl Planner<'_> {
             source: Arc::clone(&node.source),
             splits,
             format: node.format.clone(),
+            watermark: node.watermark,
+            clocks: None,
             lane: lane.unwrap_or_default(),
         })
     }
@@ -200,7 +211,7 @@ impl Planner<'_> {
         };
         let state = node.state.as_ref().filter(|_| descriptor.keyed).map(|backend| (Arc::clone(backend), scope));
         let task = self.task(index, subtask)?;
-        Some(FunctionSpec { responsible, factory: Arc::clone(&node.factory), task, state, outputs })
+        Some(FunctionSpec { responsible, factory: Arc::clone(&node.factory), task, state, parts: Vec::new(), outputs })
     }
 
     fn task(&self, function: usize, subtask: SubtaskIndex) -> Option<Task> {
@@ -266,7 +277,8 @@ impl Planner<'_> {
     }
 }
 
-fn dead_letters_uid() -> OperatorUid {
+/// The name of the dead letters among operators.
+pub(crate) fn dead_letters_uid() -> OperatorUid {
     OperatorUid::new(DEAD_LETTERS_UID).expect("the constant is a name")
 }
 

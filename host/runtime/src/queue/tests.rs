@@ -11,7 +11,7 @@ use crate::JobFailure;
 use crate::control::Control;
 
 fn control() -> Arc<Control> {
-    Arc::new(Control::new(Arc::new(ManualClock::new(HostTime(0))), 2))
+    Arc::new(Control::new(Arc::new(ManualClock::new(HostTime(0))), 2, 0))
 }
 
 fn stop(control: &Control) {

@@ -6,6 +6,7 @@ mod assign;
 mod backpressure;
 mod cancel;
 mod decode;
+mod epochs;
 mod exchange;
 mod failures;
 mod flow;

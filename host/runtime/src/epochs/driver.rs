@@ -1,0 +1,401 @@
+//! The coordinator's thread: tells [`protocol::coordinator`] what happened, and does what it commands.
+//!
+//! # Invariants
+//! 1. It never waits for a store, an upload or a publisher: others do, and tell it.
+//! 2. A manifest that is created again is the same object: number, nonce and body.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use contract::{Creation, Error, Nonce, ObjectNumber, Randomness};
+use model::{Blame, Epoch, HostTime, KeyGroupRange, Retry};
+use protocol::coordinator::{
+    AskerId, Command, Coordinator, Fact, Fault, Hold, SinkNumber, StorePhase, SubtaskFigures, SubtaskNumber,
+};
+use protocol::manifest::{CheckpointKind, LogRecord, encode};
+use protocol::ownership::{Fenced, Outcome, OwnerStep, Ownership};
+
+use super::failures;
+use super::handed::{Handed, HandedPart, HandedTimes};
+use super::link::Message;
+use super::publish::PublishingSink;
+use super::status::{ConditionKind, Status};
+use super::stock::{Drawn, Durable, KeptState, Stock};
+use super::work::{Done, Medium, Origin, Pool, Work};
+use crate::JobFailure;
+use crate::registry::Registry;
+
+/// The longest time between two looks at the clock and at whether the job has stopped.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Who asked for a checkpoint, and is answered here.
+pub(crate) type Asker = Sender<Result<Epoch, String>>;
+
+/// See the module.
+pub(crate) struct Driver {
+    pub(crate) coordinator: Coordinator,
+    pub(crate) messages: Receiver<Message>,
+    pub(crate) medium: Medium,
+    pub(crate) stock: Stock,
+    pub(crate) pool: Pool,
+    pub(crate) sinks: Vec<PublishingSink>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) ownership: Ownership,
+    /// Names of objects begin with it.
+    pub(crate) names: String,
+    pub(crate) state: DriverState,
+}
+
+/// What the driver keeps from step to step.
+#[derive(Default)]
+pub(crate) struct DriverState {
+    /// The manifest that is being created.
+    creating: Option<Creating>,
+    /// When epochs were triggered that no manifest lists.
+    triggered: BTreeMap<Epoch, Duration>,
+    /// What was handed over and is not durable.
+    in_flight: BTreeMap<(Epoch, SubtaskNumber), InFlight>,
+    askers: BTreeMap<AskerId, Asker>,
+    next_asker: u64,
+    stopped_sources: usize,
+    began: Duration,
+    is_over: bool,
+    store: Option<StorePhase>,
+    trouble: String,
+}
+
+struct Creating {
+    drawn: Drawn,
+    number: ObjectNumber,
+    nonce: Nonce,
+    body: Arc<Vec<u8>>,
+}
+
+struct InFlight {
+    times: HandedTimes,
+    what: InFlightPart,
+}
+
+enum InFlightPart {
+    State { now: HostTime, key_groups: KeyGroupRange, delta_bytes: u64 },
+    Sink { bytes: u64 },
+}
+
+impl Driver {
+    /// Leads until the job has published its last epoch, or stops.
+    pub(crate) fn run(mut self) {
+        let control = Arc::clone(&self.medium.control);
+        control.register();
+        self.state.began = control.clock().elapsed();
+        if !control.wait_open() {
+            return;
+        }
+        self.step(Fact::Started);
+        if self.stock.shape.source_subtasks == 0 {
+            self.step(Fact::SourcesEnded);
+        }
+        while !self.state.is_over && !control.is_stopped() {
+            let wake = self.coordinator.next_wake().map_or(LOOK, |at| at.saturating_sub(self.now()));
+            match self.messages.recv_timeout(wake.min(LOOK)) {
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => self.step(Fact::Tick),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.say();
+        }
+        self.say();
+    }
+
+    fn now(&self) -> Duration {
+        self.medium.control.clock().elapsed().saturating_sub(self.state.began)
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Handed(handed) => self.handed(*handed),
+            Message::Done(done) => self.done(*done),
+            Message::SourceStopped => {
+                self.state.stopped_sources += 1;
+                if self.state.stopped_sources == self.stock.shape.source_subtasks {
+                    self.step(Fact::SourcesEnded);
+                }
+            }
+            Message::Asked(asker) => {
+                let id = AskerId(self.state.next_asker);
+                self.state.next_asker += 1;
+                self.state.askers.insert(id, asker);
+                self.step(Fact::Asked { asker: id });
+            }
+        }
+    }
+
+    fn handed(&mut self, handed: Handed) {
+        let Handed { operator, subtask, epoch, watermark, times, what } = handed;
+        let Some(number) = self.stock.shape.number_of(&operator, subtask) else { return };
+        self.step(Fact::HandedOver { subtask: number, epoch });
+        let from = Origin { subtask: number, epoch, at: self.now() };
+        match what {
+            HandedPart::Source(splits) => {
+                self.stock.add(epoch, number, Durable::Source(splits, watermark));
+                self.acknowledge(from, times, 0);
+            }
+            HandedPart::State(state) => match state.kept {
+                Some(kept) if kept.image.is_some() || !kept.delta.segments.is_empty() => {
+                    let delta_bytes = kept.delta_bytes();
+                    let what = InFlightPart::State { now: state.now, key_groups: kept.key_groups, delta_bytes };
+                    self.state.in_flight.insert((epoch, number), InFlight { times, what });
+                    let prefix = format!("state/{}-{epoch}-{operator}-{subtask}", self.names);
+                    self.pool.give(Work::Keep { from, prefix, delta: kept.delta, image: kept.image });
+                }
+                _ => {
+                    self.stock.add(epoch, number, Durable::State(state.now, None));
+                    self.acknowledge(from, times, 0);
+                }
+            },
+            HandedPart::Sink { staging, bytes } => {
+                let what = InFlightPart::Sink { bytes };
+                self.state.in_flight.insert((epoch, number), InFlight { times, what });
+                self.pool.give(Work::Stage { from, staging });
+            }
+        }
+    }
+
+    fn done(&mut self, done: Done) {
+        match done {
+            Done::Kept { from, is_image, objects } => {
+                let Some(InFlight { times, what: InFlightPart::State { now, key_groups, delta_bytes } }) =
+                    self.state.in_flight.remove(&(from.epoch, from.subtask))
+                else {
+                    return;
+                };
+                let bytes = objects.iter().map(|object| object.length_bytes).sum();
+                self.relieve(delta_bytes);
+                let kept = KeptState { key_groups, is_image, objects };
+                self.stock.add(from.epoch, from.subtask, Durable::State(now, Some(kept)));
+                self.store(StorePhase::Ready, None);
+                self.acknowledge(from, times, bytes);
+            }
+            Done::Staged { from, outputs } => {
+                let Some(InFlight { times, what: InFlightPart::Sink { bytes } }) =
+                    self.state.in_flight.remove(&(from.epoch, from.subtask))
+                else {
+                    return;
+                };
+                let staged_bytes = outputs.iter().map(|output| output.bytes).sum();
+                self.stock.add(from.epoch, from.subtask, Durable::Sink(outputs, bytes));
+                self.acknowledge(from, times, staged_bytes);
+            }
+            Done::Lost { from, error } => {
+                if let Some(member) = self.stock.shape.member(from.subtask) {
+                    let failure = JobFailure::from_seam(&member.operator, member.subtask, &error);
+                    self.medium.control.fail(failure);
+                }
+                let why = error.to_string();
+                self.step(Fact::Failed { subtask: from.subtask, epoch: from.epoch, fault: Fault::Lost, why });
+            }
+            Done::Created { epoch, outcome } => self.tried(epoch, outcome),
+            Done::Trouble { error } => self.store(phase_of(&error), Some(&error)),
+            Done::Published { sink, epoch } => self.published(sink, epoch),
+            Done::NotPublished { sink, epoch, error } => {
+                let message = format!("publish epoch {epoch}: {error}");
+                self.condition_of_sink(sink, Some(message));
+            }
+            Done::Unpublishable { sink, epoch, error } => {
+                if let Some(sink) = self.sinks.get(sink) {
+                    let failure = JobFailure::from_seam(&sink.uid, model::SubtaskIndex(0), &error);
+                    self.medium.control.fail(failure);
+                }
+                let why = error.to_string();
+                let sink = SinkNumber(u32::try_from(sink).unwrap_or(u32::MAX));
+                self.step(Fact::PublishRefused { sink, epoch, why });
+            }
+        }
+    }
+
+    /// An attempt to create a manifest came to this.
+    fn tried(&mut self, epoch: Epoch, outcome: Result<Creation, Error>) {
+        // What follows from a lost answer and from a refusal the coordinator decides.
+        if let Ok(creation) = outcome {
+            let step = self.ownership.after_create(Outcome::from(creation));
+            debug_assert!(step != OwnerStep::CreateAgain, "the outcome is known");
+        }
+        match outcome {
+            Ok(Creation::Created) => {
+                self.store(StorePhase::Ready, None);
+                if let Some(creating) = self.state.creating.take() {
+                    self.state.triggered = self.state.triggered.split_off(&epoch);
+                    self.stock.install(creating.drawn);
+                }
+                self.step(Fact::ManifestCreated { epoch });
+            }
+            Ok(Creation::Taken) => self.step(Fact::ManifestTaken { epoch }),
+            Err(error) if error.retry() == Retry::Backoff => {
+                self.store(phase_of(&error), Some(&error));
+                self.step(Fact::ManifestUnknown { epoch });
+            }
+            Err(error) => {
+                self.state.creating = None;
+                self.step(Fact::ManifestRefused { epoch, why: error.to_string() });
+            }
+        }
+    }
+
+    fn published(&mut self, sink: usize, epoch: Epoch) {
+        if let Some(uid) = self.sinks.get(sink).map(|sink| sink.uid.clone()) {
+            let bytes = self.stock.published(&uid, epoch);
+            self.relieve(bytes);
+        }
+        self.condition_of_sink(sink, None);
+        let sink = SinkNumber(u32::try_from(sink).unwrap_or(u32::MAX));
+        self.step(Fact::Published { sink, epoch });
+    }
+
+    fn acknowledge(&mut self, from: Origin, times: HandedTimes, bytes: u64) {
+        let triggered = self.state.triggered.get(&from.epoch).copied().unwrap_or(times.arrived);
+        let figures = SubtaskFigures {
+            start_delay: times.arrived.saturating_sub(triggered),
+            alignment: times.alignment,
+            sync_part: times.sync,
+            upload: self.now().saturating_sub(from.at),
+            bytes,
+        };
+        self.step(Fact::Acknowledged { subtask: from.subtask, epoch: from.epoch, figures });
+    }
+
+    /// What the store is like now; `error` is what it said.
+    fn store(&mut self, phase: StorePhase, error: Option<&Error>) {
+        if let Some(error) = error {
+            self.state.trouble = error.to_string();
+        }
+        if self.state.store != Some(phase) {
+            self.state.store = Some(phase);
+            self.step(Fact::Store(phase));
+        }
+    }
+
+    /// So much of the backlog is done with; sources that waited for that are woken.
+    fn relieve(&mut self, bytes: u64) {
+        let link = &self.medium.link;
+        let was_full = link.is_full();
+        link.take_from_backlog(bytes);
+        if was_full && !link.is_full() {
+            self.medium.control.wake_all();
+        }
+    }
+
+    /// Tells the coordinator a fact and does what it commands.
+    fn step(&mut self, fact: Fact) {
+        let now = self.now();
+        for command in self.coordinator.step(now, fact) {
+            self.act(command);
+        }
+    }
+
+    fn act(&mut self, command: Command) {
+        let Medium { link, control, .. } = &self.medium;
+        match command {
+            Command::Trigger { epoch, .. } => {
+                self.state.triggered.insert(epoch, control.clock().elapsed());
+                link.trigger(epoch);
+                control.wake_all();
+            }
+            Command::Abort { epoch, reason } => {
+                tracing::warn!(epoch = epoch.0, "checkpoint aborted: {reason}");
+                link.abort(epoch);
+                control.wake_all();
+            }
+            Command::CreateManifest { epoch, kind, owed_from } => self.create(epoch, kind, owed_from),
+            Command::Complete { epoch, .. } => link.complete(epoch),
+            Command::Publish { sink, epoch } => {
+                if let Some(sink) = self.sinks.get(sink.0 as usize) {
+                    sink.publish(epoch, self.stock.staged(&sink.uid, epoch));
+                }
+            }
+            Command::Retain { .. } => {}
+            Command::Answer { asker, outcome } => {
+                if let Some(asker) = self.state.askers.remove(&asker) {
+                    // Who asked may have left.
+                    asker.send(outcome.map_err(|reason| reason.to_string())).ok();
+                }
+            }
+            Command::EndSources => {
+                link.let_end();
+                control.wake_all();
+            }
+            Command::Finish => self.state.is_over = true,
+            Command::Fail(reason) => control.fail(failures::of(&reason)),
+        }
+    }
+
+    fn create(&mut self, epoch: Epoch, kind: CheckpointKind, owed_from: Epoch) {
+        if self.state.creating.as_ref().is_none_or(|creating| creating.drawn.manifest.epoch != epoch) {
+            let now = self.medium.control.clock().now();
+            let drawn = self.stock.draw(epoch, kind, owed_from, now, &self.registry);
+            let body = Arc::new(encode(&LogRecord::Complete(Box::new(drawn.manifest.clone()))));
+            let number = match self.ownership.next_number() {
+                Ok(number) => number,
+                Err(fenced) => {
+                    let failure = failures::failure(Fenced::CODE, Blame::External, Retry::No, fenced.to_string());
+                    return self.medium.control.fail(failure);
+                }
+            };
+            let nonce = draw_nonce(self.randomness.as_ref());
+            self.state.creating = Some(Creating { drawn, number, nonce, body });
+        }
+        if let Some(Creating { number, nonce, body, .. }) = &self.state.creating {
+            self.pool.give(Work::Create { epoch, number: *number, nonce: *nonce, body: Arc::clone(body) });
+        }
+    }
+
+    /// Writes down what others may ask for.
+    fn say(&mut self) {
+        let uptime = self.medium.control.elapsed();
+        let hold = self.coordinator.hold();
+        let trouble = |is_so: bool| is_so.then(|| self.state.trouble.clone());
+        let away = trouble(hold == Some(Hold::StoreAway));
+        let full = trouble(hold == Some(Hold::StoreFull));
+        let unpublished = match hold {
+            Some(Hold::Backlog { unpublished }) => Some(format!("{unpublished} complete epochs are not published")),
+            _ => None,
+        };
+        let backlog = self.medium.link.backlog_bytes();
+        let is_full = self.medium.link.is_full();
+        let stalled = is_full.then(|| format!("{backlog} bytes wait to become durable or visible: sources wait"));
+        self.status.condition(ConditionKind::StoreAway, None, away, uptime);
+        self.status.condition(ConditionKind::StoreFull, None, full, uptime);
+        self.status.condition(ConditionKind::TooManyUnpublished, None, unpublished, uptime);
+        self.status.condition(ConditionKind::BacklogFull, None, stalled, uptime);
+        self.status.note(self.coordinator.history(), backlog);
+    }
+
+    fn condition_of_sink(&self, sink: usize, message: Option<String>) {
+        let uid = self.sinks.get(sink).map(|sink| &sink.uid);
+        let uptime = self.medium.control.elapsed();
+        self.status.condition(ConditionKind::NotPublished, uid, message, uptime);
+    }
+}
+
+/// A number that nobody else draws.
+pub(crate) fn draw_nonce(randomness: &dyn Randomness) -> Nonce {
+    Nonce((u128::from(randomness.draw()) << 64) | u128::from(randomness.draw()))
+}
+
+/// What an error says of the store.
+fn phase_of(error: &Error) -> StorePhase {
+    let mut cause = std::error::Error::source(error);
+    while let Some(found) = cause {
+        let io = found.downcast_ref::<std::io::Error>();
+        if io.is_some_and(|io| matches!(io.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded))
+        {
+            return StorePhase::Full;
+        }
+        cause = found.source();
+    }
+    let text = error.to_string();
+    let says_so = ["no room", "No space left", "no space left"].iter().any(|words| text.contains(words));
+    if says_so { StorePhase::Full } else { StorePhase::Away }
+}

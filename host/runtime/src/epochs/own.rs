@@ -1,0 +1,117 @@
+//! Becoming the owner of a job: its log is read, a claim is created in it, and what the job starts from is chosen.
+
+use std::collections::BTreeSet;
+
+use contract::{CheckpointStore, Error, ObjectNumber, Randomness};
+use model::{Blame, JobName, LineageId, OperatorUid, Retry};
+use protocol::key_group;
+use protocol::manifest::{self, LogRecord, encode};
+use protocol::ownership::{self, ClaimStep, Claiming, Content, LineageChoice, LogEntry, Outcome, Ownership};
+use protocol::recovery::{self, Ledgers, Permissions, Recovery, Refusal};
+
+use super::driver::draw_nonce;
+use crate::graph::JobGraph;
+use crate::plan::dead_letters_uid;
+
+/// How often a claim whose outcome nobody knows is created again, one right after the other: a store that is
+/// away for longer is met by who starts jobs again.
+const MOST_TRIES: u32 = 8;
+
+/// The code of what a newer program wrote, as stores give it.
+const NEWER_FORMAT: &str = "E0402";
+
+/// Claims the job. Returns the right to its log, and the log before the claim.
+pub(crate) fn claim(
+    log: &dyn CheckpointStore,
+    randomness: &dyn Randomness,
+    job: &JobName,
+    owner: &str,
+) -> Result<(Ownership, Vec<LogEntry>), Error> {
+    let lineage = LineageChoice::Continue(LineageId(randomness.draw()));
+    let mut claiming = Claiming::new(job.clone(), owner.to_owned(), lineage);
+    loop {
+        let entries = read(log)?;
+        let (number, claim) = claiming.propose(&entries).map_err(|error| not_claimed(&error))?;
+        let body = encode(&LogRecord::Claim(claim));
+        let nonce = draw_nonce(randomness);
+        let mut left = MOST_TRIES;
+        loop {
+            let created = log.create(number, nonce, &body);
+            let outcome = match &created {
+                Ok(creation) => Outcome::from(*creation),
+                Err(error) if error.retry() == Retry::Backoff => Outcome::Unknown,
+                Err(error) => return Err(error.repeat()),
+            };
+            match (claiming.after_create(outcome), created) {
+                (ClaimStep::Own(ownership), _) => return Ok((ownership, entries)),
+                (ClaimStep::ReadAgain, _) => break,
+                (ClaimStep::CreateAgain, Err(error)) if left == 0 => return Err(error),
+                (ClaimStep::CreateAgain, _) => left -= 1,
+            }
+        }
+    }
+}
+
+/// The log from the newest manifest that can be read to its end.
+fn read(log: &dyn CheckpointStore) -> Result<Vec<LogEntry>, Error> {
+    let mut entries = Vec::new();
+    for number in log.list()?.into_iter().rev() {
+        let Some(content) = content(log, number)? else { continue };
+        let is_manifest = matches!(content, Content::Record(LogRecord::Complete(_)));
+        entries.push(LogEntry { number, content });
+        if is_manifest {
+            break;
+        }
+    }
+    entries.reverse();
+    Ok(entries)
+}
+
+/// What a record says; `None` where it is gone since it was listed.
+fn content(log: &dyn CheckpointStore, number: ObjectNumber) -> Result<Option<Content>, Error> {
+    let body = match log.read(number) {
+        Ok(None) => return Ok(None),
+        Ok(Some(object)) => object.body,
+        Err(error) if error.retry() == Retry::Backoff => return Err(error),
+        Err(error) if error.code() == Some(NEWER_FORMAT) => return Ok(Some(Content::Newer(error.to_string()))),
+        Err(error) => return Ok(Some(Content::Damaged(error.to_string()))),
+    };
+    Ok(Some(match manifest::decode(&body) {
+        Ok(record) => Content::Record(record),
+        Err(error @ manifest::Error::Newer { .. }) => Content::Newer(error.to_string()),
+        Err(error) => Content::Damaged(error.to_string()),
+    }))
+}
+
+/// What the job starts from.
+pub(crate) fn choose(
+    entries: &[LogEntry],
+    graph: &JobGraph,
+    ledgers: &Ledgers,
+    permissions: &Permissions,
+) -> Result<Recovery, Error> {
+    let uids = |uids: &mut dyn Iterator<Item = &OperatorUid>| uids.cloned().collect::<BTreeSet<_>>();
+    let mut sinks = uids(&mut graph.sinks.iter().map(|node| &node.uid));
+    sinks.extend(graph.dead_letters.iter().map(|_| dead_letters_uid()));
+    let job = recovery::Job {
+        name: graph.name.clone(),
+        key_groups: graph.settings.key_groups,
+        key_hash: key_group::ALGORITHM.to_owned(),
+        sources: uids(&mut graph.sources.iter().map(|node| &node.uid)),
+        operators: uids(&mut graph.functions.iter().map(|node| &node.uid)),
+        sinks,
+    };
+    recovery::choose(entries, &job, ledgers, permissions).map_err(|refusal| refused(&refusal))
+}
+
+fn not_claimed(error: &ownership::Error) -> Error {
+    let retry = match error {
+        ownership::Error::ListingStale { .. } => Retry::Backoff,
+        ownership::Error::Foreign { .. } | ownership::Error::Newer { .. } => Retry::No,
+    };
+    Error::new(Blame::Config, retry, error.to_string()).with_code(error.code())
+}
+
+fn refused(refusal: &Refusal) -> Error {
+    Error::new(Blame::Config, Retry::No, refusal.to_string()).with_code(refusal.code())
+}

@@ -1,0 +1,99 @@
+//! The threads that publish: one for each sink that stages.
+//!
+//! # Invariants
+//! 1. Epochs are published in rising order; a later one waits for an earlier one, however long that takes.
+//! 2. An epoch in which nothing was staged is not published at the target.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use contract::{Publisher, StagedOutput};
+use model::{Epoch, OperatorUid, Retry};
+
+use super::link::{EpochLink, Message};
+use super::work::{Backoff, Done};
+use crate::control::Control;
+
+/// What to publish.
+struct Order {
+    epoch: Epoch,
+    staged: Vec<StagedOutput>,
+}
+
+/// A sink that stages.
+pub(crate) struct PublishingSink {
+    pub(crate) uid: OperatorUid,
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PublishingSink {
+    /// The sink `number` of the coordinator's.
+    pub(crate) fn start(
+        number: usize,
+        uid: OperatorUid,
+        publisher: Box<dyn Publisher>,
+        link: Arc<EpochLink>,
+        control: Arc<Control>,
+    ) -> Result<Self, std::io::Error> {
+        let (orders, queue) = channel();
+        let builder = thread::Builder::new().name(format!("publish-{uid}"));
+        let thread = builder.spawn(move || {
+            control.register();
+            publish(number, publisher, &queue, &link, &control);
+        })?;
+        Ok(Self { uid, orders: Some(orders), thread: Some(thread) })
+    }
+
+    pub(crate) fn publish(&self, epoch: Epoch, staged: Vec<StagedOutput>) {
+        if let Some(orders) = &self.orders {
+            // Who left has stopped the job.
+            orders.send(Order { epoch, staged }).ok();
+        }
+    }
+}
+
+impl Drop for PublishingSink {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic of a publisher leaves its epoch to the next start.
+            thread.join().ok();
+        }
+    }
+}
+
+fn publish(
+    sink: usize,
+    mut publisher: Box<dyn Publisher>,
+    queue: &Receiver<Order>,
+    link: &EpochLink,
+    control: &Control,
+) {
+    while let Ok(Order { epoch, staged }) = queue.recv() {
+        let mut backoff = Backoff::new();
+        loop {
+            if control.is_stopped() {
+                return;
+            }
+            let published = if staged.is_empty() { Ok(()) } else { publisher.publish(epoch, &staged) };
+            let tell = |done| link.tell(Message::Done(Box::new(done)));
+            match published {
+                Ok(()) => {
+                    tell(Done::Published { sink, epoch });
+                    break;
+                }
+                Err(error) if error.retry() == Retry::No => {
+                    tell(Done::Unpublishable { sink, epoch, error });
+                    return;
+                }
+                Err(error) => tell(Done::NotPublished { sink, epoch, error }),
+            }
+            if !backoff.pause(control) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What a job says of its checkpoints: history and conditions, as data.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use model::{Epoch, OperatorUid, SubtaskIndex};
+use protocol::coordinator::{CheckpointFigures, SubtaskFigures};
+use protocol::manifest::CheckpointKind;
+use serde::Serialize;
+
+use super::shape::Shape;
+use crate::metrics::serialize_seconds;
+
+/// Something about a running job that its owner should know: it goes on, and not as it should.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// What it is.
+    pub kind: ConditionKind,
+    /// What it is about, where that is one operator.
+    pub operator: Option<OperatorUid>,
+    /// What happened last: names things and values.
+    pub message: String,
+    /// Since when, by the uptime of the job.
+    #[serde(rename = "since_seconds", serialize_with = "serialize_seconds")]
+    pub since: Duration,
+}
+
+/// Kinds of conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConditionKind {
+    /// The checkpoint store does not answer: no checkpoint is triggered until it does.
+    StoreAway,
+    /// The checkpoint store has no room: no checkpoint is triggered until there is some.
+    StoreFull,
+    /// A sink cannot publish, and goes on trying.
+    NotPublished,
+    /// Too many complete epochs wait to be published: no checkpoint is triggered meanwhile.
+    TooManyUnpublished,
+    /// So many bytes wait to become durable or visible that sources do not read on.
+    BacklogFull,
+}
+
+/// What one subtask's part of a checkpoint cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SubtaskCheckpoint {
+    /// The operator.
+    pub operator: OperatorUid,
+    /// The subtask.
+    pub subtask: SubtaskIndex,
+    /// From the trigger until the first barrier reached it.
+    #[serde(rename = "start_delay_seconds", serialize_with = "serialize_seconds")]
+    pub start_delay: Duration,
+    /// How long inputs were held.
+    #[serde(rename = "alignment_seconds", serialize_with = "serialize_seconds")]
+    pub alignment: Duration,
+    /// How long it did nothing else than take its snapshot.
+    #[serde(rename = "sync_seconds", serialize_with = "serialize_seconds")]
+    pub sync: Duration,
+    /// From the hand-over until it was durable.
+    #[serde(rename = "upload_seconds", serialize_with = "serialize_seconds")]
+    pub upload: Duration,
+    /// Bytes that became durable.
+    pub bytes: u64,
+}
+
+/// One checkpoint. Times are by the uptime of the job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckpointSummary {
+    /// The epoch it closes.
+    pub epoch: Epoch,
+    /// Why it was triggered.
+    pub kind: CheckpointKind,
+    /// When.
+    #[serde(rename = "triggered_at_seconds", serialize_with = "serialize_seconds")]
+    pub triggered_at: Duration,
+    /// When its manifest was known to be there.
+    #[serde(rename = "completed_at_seconds", serialize_with = "serialize_some_seconds")]
+    pub completed_at: Option<Duration>,
+    /// When every sink was known to have published it.
+    #[serde(rename = "published_at_seconds", serialize_with = "serialize_some_seconds")]
+    pub published_at: Option<Duration>,
+    /// Why it was aborted.
+    pub aborted: Option<String>,
+    /// What it cost, for every subtask that acknowledged.
+    pub subtasks: Vec<SubtaskCheckpoint>,
+}
+
+impl CheckpointSummary {
+    fn new(figures: &CheckpointFigures, shape: &Shape, began: Duration) -> Self {
+        let subtask = |(number, figures): (_, &SubtaskFigures)| {
+            let member = shape.member(number)?;
+            Some(SubtaskCheckpoint {
+                operator: member.operator.clone(),
+                subtask: member.subtask,
+                start_delay: figures.start_delay,
+                alignment: figures.alignment,
+                sync: figures.sync_part,
+                upload: figures.upload,
+                bytes: figures.bytes,
+            })
+        };
+        Self {
+            epoch: figures.epoch,
+            kind: figures.kind,
+            triggered_at: began + figures.triggered_at,
+            completed_at: figures.completed_at.map(|at| began + at),
+            published_at: figures.published_at.map(|at| began + at),
+            aborted: figures.aborted.as_ref().map(ToString::to_string),
+            subtasks: figures.subtasks.iter().filter_map(|(number, figures)| subtask((*number, figures))).collect(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Inner {
+    checkpoints: Vec<CheckpointFigures>,
+    conditions: BTreeMap<(ConditionKind, Option<OperatorUid>), Condition>,
+    backlog_bytes: u64,
+}
+
+/// What the coordinator's thread writes and everybody reads.
+pub(crate) struct Status {
+    shape: Shape,
+    /// The uptime of the job when the coordinator began.
+    began: Duration,
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+impl Status {
+    pub(crate) fn new(shape: Shape, began: Duration) -> Arc<Self> {
+        Arc::new(Self { shape, began, inner: Mutex::default(), changed: Condvar::new() })
+    }
+
+    pub(crate) fn note<'f>(&self, figures: impl Iterator<Item = &'f CheckpointFigures>, backlog_bytes: u64) {
+        let mut inner = self.inner();
+        inner.checkpoints.clear();
+        inner.checkpoints.extend(figures.cloned());
+        inner.backlog_bytes = backlog_bytes;
+        drop(inner);
+        self.changed.notify_all();
+    }
+
+    /// The condition holds now (`Some`: what happened last), or no more.
+    pub(crate) fn condition(
+        &self,
+        kind: ConditionKind,
+        operator: Option<&OperatorUid>,
+        message: Option<String>,
+        uptime: Duration,
+    ) {
+        let key = (kind, operator.cloned());
+        let mut inner = self.inner();
+        let Some(message) = message else {
+            if let Some(over) = inner.conditions.remove(&key) {
+                tracing::info!(kind = ?kind, operator = operator.map(OperatorUid::as_str), "over: {}", over.message);
+            }
+            drop(inner);
+            self.changed.notify_all();
+            return;
+        };
+        let since = inner.conditions.get(&key).map(|known| known.since);
+        if since.is_none() {
+            tracing::warn!(kind = ?kind, operator = operator.map(OperatorUid::as_str), "{message}");
+        }
+        let condition = Condition { kind, operator: operator.cloned(), message, since: since.unwrap_or(uptime) };
+        inner.conditions.insert(key, condition);
+        drop(inner);
+        self.changed.notify_all();
+    }
+
+    /// The last checkpoints, newest first.
+    pub(crate) fn checkpoints(&self) -> Vec<CheckpointSummary> {
+        let inner = self.inner();
+        inner.checkpoints.iter().map(|figures| CheckpointSummary::new(figures, &self.shape, self.began)).collect()
+    }
+
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        self.inner().conditions.values().cloned().collect()
+    }
+
+    pub(crate) fn backlog_bytes(&self) -> u64 {
+        self.inner().backlog_bytes
+    }
+
+    /// Waits for a change, at most `timeout`.
+    pub(crate) fn wait(&self, timeout: Duration) {
+        let waited = self.changed.wait_timeout(self.inner(), timeout);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Status").field("began", &self.began).finish_non_exhaustive()
+    }
+}
+
+fn serialize_some_seconds<S: serde::Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serialize_seconds(time, serializer),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,244 @@
+//! The threads that make things durable: uploads, stagings, the creation of manifests.
+//!
+//! # Invariants
+//! 1. What was given is done or reported as lost; a store that does not answer is asked again, at growing
+//!    distances, until it does or the job stops.
+//! 2. A manifest is tried once per command: whether it is tried again is decided elsewhere.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use contract::{CheckpointStore, Creation, Error, Nonce, ObjectHandle, ObjectNumber, SnapshotStore, Staging};
+use contract::{StagedOutput, StateDelta, StateImage};
+use model::{Blame, Epoch, Retry};
+use protocol::coordinator::SubtaskNumber;
+
+use super::link::{EpochLink, Message};
+use crate::control::Control;
+
+/// Segments of an image are put together to objects of at least this size: large enough that a request costs
+/// nothing beside its bytes, small enough to hold one in memory for each thread.
+const IMAGE_OBJECT_BYTES: usize = 32 << 20;
+
+/// The first and the longest pause before a store is asked again.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What is to be done.
+pub(crate) enum Work {
+    /// Make a part of keyed state durable, under names that begin so.
+    Keep { from: Origin, prefix: String, delta: StateDelta, image: Option<StateImage> },
+    /// Make staged output durable.
+    Stage { from: Origin, staging: Staging },
+    /// Create a manifest.
+    Create { epoch: Epoch, number: ObjectNumber, nonce: Nonce, body: Arc<Vec<u8>> },
+}
+
+/// Who handed it over, and when that was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) subtask: SubtaskNumber,
+    pub(crate) epoch: Epoch,
+    pub(crate) at: Duration,
+}
+
+/// What was done.
+pub(crate) enum Done {
+    /// A part of keyed state is durable.
+    Kept { from: Origin, is_image: bool, objects: Vec<ObjectHandle> },
+    /// Staged output is durable.
+    Staged { from: Origin, outputs: Vec<StagedOutput> },
+    /// What was handed over can never become durable.
+    Lost { from: Origin, error: Error },
+    /// A manifest was tried.
+    Created { epoch: Epoch, outcome: Result<Creation, Error> },
+    /// The store did not do what it was asked, and is asked again.
+    Trouble { error: Error },
+    /// The sink has published the epoch.
+    Published { sink: usize, epoch: Epoch },
+    /// It could not, and tries again.
+    NotPublished { sink: usize, epoch: Epoch, error: Error },
+    /// It never can.
+    Unpublishable { sink: usize, epoch: Epoch, error: Error },
+}
+
+/// Grows from try to try.
+#[derive(Debug)]
+pub(crate) struct Backoff(Duration);
+
+impl Backoff {
+    pub(crate) fn new() -> Self {
+        Self(FIRST_PAUSE)
+    }
+
+    /// Waits before the next try. False: the job has stopped.
+    pub(crate) fn pause(&mut self, control: &Control) -> bool {
+        if !control.is_stopped() {
+            thread::park_timeout(self.0);
+        }
+        self.0 = LONGEST_PAUSE.min(self.0 * 2);
+        !control.is_stopped()
+    }
+}
+
+/// What the threads share.
+#[derive(Clone)]
+pub(crate) struct Medium {
+    pub(crate) log: Arc<dyn CheckpointStore>,
+    pub(crate) objects: Arc<dyn SnapshotStore>,
+    pub(crate) link: Arc<EpochLink>,
+    pub(crate) control: Arc<Control>,
+}
+
+/// The threads. They end when it is dropped or the job stops, after what they are at.
+pub(crate) struct Pool {
+    orders: Option<Sender<Work>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// So many threads.
+    pub(crate) fn new(threads: usize, medium: &Medium) -> Result<Self, std::io::Error> {
+        let (orders, queue) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        let mut pool = Self { orders: Some(orders), threads: Vec::new() };
+        for number in 0..threads.max(1) {
+            let (queue, medium) = (Arc::clone(&queue), medium.clone());
+            let builder = thread::Builder::new().name(format!("upload-{number}"));
+            pool.threads.push(builder.spawn(move || medium.work(&queue))?);
+        }
+        Ok(pool)
+    }
+
+    pub(crate) fn give(&self, work: Work) {
+        if let Some(orders) = &self.orders {
+            // A thread leaves before the pool only when the job stops: then nothing waits for it.
+            orders.send(work).ok();
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.orders = None;
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            // A panic in one was told as the loss of what it did.
+            thread.join().ok();
+        }
+    }
+}
+
+/// What is known of work that panicked.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    HandedOver(Origin),
+    Manifest(Epoch),
+}
+
+impl Work {
+    fn what(&self) -> What {
+        match self {
+            Self::Keep { from, .. } | Self::Stage { from, .. } => What::HandedOver(*from),
+            Self::Create { epoch, .. } => What::Manifest(*epoch),
+        }
+    }
+}
+
+impl What {
+    fn panicked(self) -> Done {
+        let error = |what: &str| Error::new(Blame::Host, Retry::RestoreFirst, format!("{what} panicked"));
+        match self {
+            Self::HandedOver(from) => Done::Lost { from, error: error("making a snapshot durable").with_code("E0520") },
+            Self::Manifest(epoch) => {
+                Done::Created { epoch, outcome: Err(error("creating a manifest").with_code("E0520")) }
+            }
+        }
+    }
+}
+
+impl Medium {
+    fn work(&self, queue: &Mutex<Receiver<Work>>) {
+        self.control.register();
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(work) = next else { return };
+            if self.control.is_stopped() {
+                return;
+            }
+            let what = work.what();
+            let done = catch_unwind(AssertUnwindSafe(|| self.carry_out(work)));
+            if let Some(done) = done.unwrap_or_else(|_| Some(what.panicked())) {
+                self.link.tell(Message::Done(Box::new(done)));
+            }
+        }
+    }
+
+    /// `None`: the job stopped meanwhile.
+    fn carry_out(&self, work: Work) -> Option<Done> {
+        match work {
+            Work::Keep { from, prefix, delta, image } => {
+                let is_image = image.is_some();
+                let kept = match image {
+                    Some(image) => self.keep_image(&prefix, image),
+                    None => self.put(&format!("{prefix}-0"), &delta.segments).map(|kept| kept.map(|one| vec![one])),
+                };
+                Some(match kept.transpose()? {
+                    Ok(objects) => Done::Kept { from, is_image, objects },
+                    Err(error) => Done::Lost { from, error },
+                })
+            }
+            Work::Stage { from, staging } => Some(match staging() {
+                Ok(outputs) => Done::Staged { from, outputs },
+                Err(error) => Done::Lost { from, error },
+            }),
+            Work::Create { epoch, number, nonce, body } => {
+                let outcome = self.log.create(number, nonce, &body);
+                Some(Done::Created { epoch, outcome })
+            }
+        }
+    }
+
+    fn keep_image(&self, prefix: &str, image: StateImage) -> Result<Option<Vec<ObjectHandle>>, Error> {
+        let mut objects = Vec::new();
+        let mut segments = Vec::new();
+        let mut bytes = 0;
+        let mut image = image.peekable();
+        while let Some(segment) = image.next() {
+            let segment = segment?;
+            bytes += segment.len();
+            segments.push(segment);
+            if bytes >= IMAGE_OBJECT_BYTES || image.peek().is_none() {
+                let name = format!("{prefix}-{}", objects.len());
+                let Some(handle) = self.put(&name, &segments)? else { return Ok(None) };
+                objects.push(handle);
+                segments.clear();
+                bytes = 0;
+            }
+            if self.control.is_stopped() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(objects))
+    }
+
+    /// Puts an object, however often that takes. `None`: the job stopped.
+    fn put(&self, name: &str, pieces: &[Arc<Vec<u8>>]) -> Result<Option<ObjectHandle>, Error> {
+        let mut backoff = Backoff::new();
+        loop {
+            match self.objects.put(name, pieces) {
+                Ok(handle) => return Ok(Some(handle)),
+                Err(error) if error.retry() == Retry::Backoff => {
+                    self.link.tell(Message::Done(Box::new(Done::Trouble { error })));
+                }
+                Err(error) => return Err(error),
+            }
+            if !backoff.pause(&self.control) {
+                return Ok(None);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Stores, targets and owners that do not do what was hoped for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use contract::doubles::{Fault, MemorySink, StoreCall};
+use model::Epoch;
+use runtime::ConditionKind;
+
+use super::support::{LONG, Width, World, assert_counted, counting, few_keys};
+
+const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
+
+#[test]
+fn an_answer_of_publish_that_is_lost_doubles_nothing() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    sink.lose_answers(3);
+    for open in [200, 300, 400] {
+        tap.open_to(open);
+        assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == open * 2));
+        handle.checkpoint(LONG).unwrap();
+    }
+    tap.open_to(u64::MAX);
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+    assert!(sink.publish_calls() > sink.published().len());
+}
+
+#[test]
+fn a_target_that_is_away_delays_publication_and_is_a_condition() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    sink.fail_to_publish(3, "the target is away");
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
+    handle.checkpoint(LONG).unwrap();
+    let says_so = |handle: &runtime::JobHandle| {
+        handle.conditions().iter().any(|condition| {
+            condition.kind == ConditionKind::NotPublished && condition.message.contains("the target is away")
+        })
+    };
+    assert!(handle.wait_until(LONG, says_so));
+    assert!(handle.wait_until(LONG, |handle| handle.conditions().is_empty()));
+    tap.open_to(u64::MAX);
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn an_answer_of_the_log_that_is_lost_is_asked_for_again() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    for fault in [Fault::AnswerLost, Fault::NoAnswer] {
+        world.log.inject(StoreCall::Create, fault, 2);
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| handle.checkpoint(LONG));
+            while !asked.is_finished() {
+                world.clock.advance(world.options.create_again_after);
+                std::thread::yield_now();
+            }
+            asked.join().unwrap().unwrap();
+        });
+    }
+    assert_eq!(handle.checkpoints()[0].epoch, Epoch(2));
+    tap.open_to(u64::MAX);
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn a_job_that_another_process_started_again_is_fenced_and_makes_nothing_visible() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let job = counting(&tap, &sink, WIDE);
+    let zombie = world.start(&job);
+    assert!(zombie.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
+    let owner = world.start(&job);
+    zombie.checkpoint(LONG).unwrap_err();
+    let failure = zombie.wait().unwrap_err();
+    assert_eq!(failure.code.as_deref(), Some("E0433"), "{failure}");
+    assert!(sink.texts().is_empty());
+    tap.open_to(u64::MAX);
+    owner.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn what_an_aborted_epoch_handed_over_is_in_the_next_checkpoint() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
+    let (is_away, met) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+    let (away, seen) = (Arc::clone(&is_away), Arc::clone(&met));
+    world.objects.before_calls(move |call, _| {
+        while call == StoreCall::Put && away.load(Ordering::SeqCst) {
+            seen.store(true, Ordering::SeqCst);
+            std::thread::yield_now();
+        }
+    });
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| handle.checkpoint(LONG));
+        assert!(handle.wait_until(LONG, |_| met.load(Ordering::SeqCst) && !sink.staged().is_empty()));
+        world.clock.advance(world.options.timeout * 2);
+        let why = asked.join().unwrap().unwrap_err();
+        assert!(why.contains("timed out"), "{why}");
+    });
+    is_away.store(false, Ordering::SeqCst);
+    tap.open_to(300);
+    assert_eq!(handle.checkpoint(LONG).unwrap(), Epoch(2));
+    assert!(handle.checkpoints()[1].aborted.is_some());
+    handle.abandon();
+    tap.open_to(u64::MAX);
+    world.finish(&counting(&tap, &sink, WIDE));
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn records_flow_while_the_store_is_full_until_the_backlog_is_full() {
+    let (mut world, sink) = (World::new(), MemorySink::default().exactly_once());
+    world.backlog_bytes = 2_000;
+    let tap = few_keys(2, 2_000).opened_to(50);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 100));
+    world.objects.limit_capacity(Some(0));
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| handle.checkpoint(LONG));
+        let has = |handle: &runtime::JobHandle, kind| handle.conditions().iter().any(|it| it.kind == kind);
+        assert!(handle.wait_until(LONG, |handle| has(handle, ConditionKind::StoreFull)));
+        tap.open_to(u64::MAX);
+        assert!(handle.wait_until(LONG, |handle| has(handle, ConditionKind::BacklogFull)));
+        assert!(handle.metrics().operator("tap").unwrap().records_out < 4_000);
+        world.clock.advance(world.options.timeout * 2);
+        asked.join().unwrap().unwrap_err();
+    });
+    // There is room again: what is owed becomes durable, a checkpoint lists it, and sources read on.
+    world.objects.limit_capacity(None);
+    handle.checkpoint(LONG).unwrap();
+    assert!(handle.wait_until(LONG, |handle| handle.conditions().is_empty()));
+    while !handle.wait_for(std::time::Duration::from_millis(1)) {
+        handle.checkpoint(LONG).ok();
+    }
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}

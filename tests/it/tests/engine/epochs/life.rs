@@ -1,0 +1,116 @@
+//! Epochs of a job that nothing happens to.
+
+use contract::doubles::MemorySink;
+use model::Epoch;
+use protocol::manifest::CheckpointKind;
+use runtime::Outcome;
+
+use super::support::{LONG, Width, World, assert_counted, counting, few_keys};
+
+const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
+const NARROW: Width = Width { sources: 1, counts: 1, sinks: 1 };
+
+#[test]
+fn finite_input_is_published_before_the_job_has_finished() {
+    for width in [NARROW, WIDE] {
+        let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+        let tap = few_keys(4, 500);
+        let summary = world.finish(&counting(&tap, &sink, width));
+        assert_eq!(summary.outcome, Outcome::Finished);
+        assert_counted(&tap, &sink.texts());
+        assert_eq!(sink.published().len(), 1);
+    }
+}
+
+#[test]
+fn a_cancelled_job_publishes_what_it_read() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let mut tap = few_keys(2, u64::MAX).opened_to(300);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 600));
+    handle.cancel();
+    assert_eq!(handle.wait().unwrap().outcome, Outcome::Cancelled);
+    tap.end = 300;
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn each_checkpoint_makes_visible_what_came_before_it_and_nothing_after() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 1000).opened_to(0);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    for (number, open) in [(1u64, 100u64), (2, 350), (3, 350), (4, 900)] {
+        tap.open_to(open);
+        let arrived = open * 2;
+        assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == arrived));
+        assert_eq!(handle.checkpoint(LONG).unwrap(), Epoch(number));
+        assert!(handle.wait_until(LONG, |handle| handle.checkpoints()[0].published_at.is_some()));
+        assert_eq!(sink.texts().len() as u64, arrived);
+    }
+    tap.open_to(u64::MAX);
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+    // The third had nothing to publish, and cost the target nothing.
+    let published: Vec<_> = sink.published().iter().map(|(_, epoch)| epoch.0).collect();
+    assert_eq!(published, [1, 2, 4, 5]);
+}
+
+#[test]
+fn a_job_without_records_takes_checkpoints_that_cost_nothing() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 10).opened_to(0);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    for epoch in 1..=10 {
+        assert_eq!(handle.checkpoint(LONG).unwrap(), Epoch(epoch));
+    }
+    assert_eq!(sink.publish_calls(), 0);
+    let history = handle.checkpoints();
+    assert!(history.iter().all(|checkpoint| checkpoint.aborted.is_none()));
+    assert!(history.iter().flat_map(|checkpoint| &checkpoint.subtasks).all(|subtask| subtask.bytes == 0));
+    handle.abandon();
+}
+
+#[test]
+fn the_history_names_every_subtask_and_what_it_cost() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 1000).opened_to(50);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 100));
+    handle.checkpoint(LONG).unwrap();
+    let newest = handle.checkpoints().remove(0);
+    assert_eq!((newest.epoch, newest.kind), (Epoch(1), CheckpointKind::OnDemand));
+    let mut subtasks: Vec<_> =
+        newest.subtasks.iter().map(|subtask| format!("{}/{}", subtask.operator, subtask.subtask)).collect();
+    subtasks.sort();
+    assert_eq!(subtasks, ["count/0", "count/1", "count/2", "out/0", "out/1", "out/2", "tap/0", "tap/1"]);
+    assert!(newest.subtasks.iter().any(|subtask| subtask.operator.as_str() == "count" && subtask.bytes > 0));
+    assert!(handle.conditions().is_empty());
+    handle.abandon();
+}
+
+#[test]
+fn a_sink_that_does_not_stage_has_what_came_before_a_checkpoint() {
+    let (world, sink) = (World::new(), MemorySink::default());
+    let tap = few_keys(1, 1000).opened_to(100);
+    let handle = world.start(&counting(&tap, &sink, NARROW));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 100));
+    handle.checkpoint(LONG).unwrap();
+    assert!(sink.flushed() >= 100);
+    handle.abandon();
+}
+
+#[test]
+fn a_second_run_finds_nothing_new_and_publishes_nothing() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 100);
+    world.finish(&counting(&tap, &sink, WIDE));
+    let calls = sink.publish_calls();
+    world.finish(&counting(&tap, &sink, WIDE));
+    assert_eq!(sink.publish_calls(), calls);
+    assert_counted(&tap, &sink.texts());
+    // What has grown since is read.
+    let mut longer = tap.clone();
+    longer.end = 150;
+    world.finish(&counting(&longer, &sink, WIDE));
+    assert_counted(&longer, &sink.texts());
+}
