@@ -102,6 +102,12 @@ pub trait SourceReader: Send {
         Ok(Vec::new())
     }
 
+    /// Whether everything there was of a split has been delivered, so that it may vanish without loss. `false`
+    /// where that is not known.
+    fn has_ended(&self, _split: SplitIndex) -> bool {
+        false
+    }
+
     /// What was passed over on purpose since the reader was opened, by a kebab-case name:
     /// `empty-lines`. Each never falls.
     fn counters(&self) -> Vec<(&'static str, u64)> {
