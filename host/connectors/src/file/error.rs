@@ -1,7 +1,7 @@
 //! What can go wrong with files.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::{Blame, Retry};
 
@@ -94,6 +94,26 @@ pub enum Error {
         /// Where the unpacked stream ends.
         end: u64,
     },
+    /// A file of the name is there, and is not the one that was read.
+    #[error("`{split}` is not the file that was read: {what}")]
+    AnotherFile {
+        /// The file.
+        split: String,
+        /// How it differs.
+        what: String,
+    },
+    /// The last line had no end when it was delivered, and goes on now.
+    #[error(
+        "`{split}` at position {position}: the line before was delivered without its end, expected its line break, found `{found}`"
+    )]
+    LineContinued {
+        /// The file.
+        split: String,
+        /// Bytes of the unpacked stream before it.
+        position: u64,
+        /// What stands there.
+        found: String,
+    },
     /// A split that the source does not have.
     #[error("split `{split}` is not one of the files of `{}`", path.display())]
     UnknownSplit {
@@ -134,6 +154,12 @@ pub enum Error {
         /// The part.
         path: PathBuf,
     },
+    /// The directory is that of a sink whose records appear once.
+    #[error("`{}` belongs to a sink with exactly-once delivery", path.display())]
+    ExactlyOnceThere {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Several subtasks would write one file.
     #[error("`{}` names one file and the sink has a parallelism of {parallelism}", path.display())]
     OneFileManyWriters {
@@ -161,6 +187,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// A value that cannot be a line of the file at `path`.
+    pub(super) fn line_break(path: &Path, value: &[u8]) -> Self {
+        let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
+        Self::LineBreak { path: path.to_owned(), sample }
+    }
+
     fn code(&self) -> &'static str {
         match self {
             Self::Open { .. } | Self::NotAFile { .. } => "E0301",
@@ -170,18 +202,26 @@ impl Error {
             Self::NotPackedSo { .. } => "E0305",
             Self::Changed { .. } => "E0306",
             Self::PositionGone { .. } | Self::UnknownSplit { .. } => "E0307",
+            Self::AnotherFile { .. } => "E0309",
+            Self::LineContinued { .. } => "E0312",
             Self::Header { .. } | Self::NoHeader { .. } => "E0308",
             Self::WouldOverwrite { .. } => "E0320",
             Self::OneFileManyWriters { .. } => "E0321",
             Self::Write { .. } => "E0322",
             Self::LineBreak { .. } => "E0323",
             Self::InUse { .. } => "E0324",
+            Self::ExactlyOnceThere { .. } => "E0325",
         }
     }
 
     fn blame(&self) -> Blame {
         match self {
-            Self::Read { .. } | Self::Damaged { .. } | Self::Changed { .. } | Self::Write { .. } => Blame::External,
+            Self::Read { .. }
+            | Self::Damaged { .. }
+            | Self::Changed { .. }
+            | Self::AnotherFile { .. }
+            | Self::LineContinued { .. }
+            | Self::Write { .. } => Blame::External,
             _ => Blame::Config,
         }
     }
@@ -212,7 +252,7 @@ impl From<Error> for contract::Error {
 }
 
 /// The system's messages begin with a capital.
-fn lower_case(text: &str) -> String {
+pub(super) fn lower_case(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }

@@ -12,6 +12,14 @@
 //! - One longer than `max_record` is rejected: `record-too-long`. One with a CSV quote that is not
 //!   closed: `quote-not-closed`. Reading goes on with the next line.
 //!
+//! # Where reading goes on
+//! - A file is known by its name and its first bytes; one of that name that is another, or shorter than it
+//!   was read, is an error.
+//! - What was appended is read; new files are found when the source is made, or asked for its splits.
+//! - A last line without an end is a record when the file ends there. If it is ended later, reading goes on
+//!   behind its end; if it goes on otherwise, that is an error: the record was half a line.
+//! - Packed files are unpacked up to the position again.
+//!
 //! # Absent on purpose
 //! No waiting for files to grow or to appear: the source ends.
 
@@ -20,10 +28,12 @@ mod gzip;
 mod lines;
 mod listing;
 mod options;
+mod resume;
 mod rows;
 mod sink;
 mod source;
 mod split;
+mod staged;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -33,3 +43,7 @@ pub use options::{FileSinkOptions, FileSourceOptions};
 pub use sink::FileSink;
 pub(crate) use sink::LineStyle;
 pub use source::FileSource;
+pub use staged::{
+    CommittedFile, CommittedFiles, Condition, DEFAULT_ROLL_BYTES, Error as StagedError, FileLayout, StagedFileSink,
+    StagedFileSinkOptions, committed_files,
+};

@@ -26,10 +26,11 @@ use model::{Parallelism, RecordBatch, SubtaskIndex};
 
 use super::error::Error;
 use super::options::FileSinkOptions;
+use super::staged::HIDDEN;
 use crate::failure::FirstFailure;
 
 /// What is gathered before a write: a system call then costs less than a nanosecond a record.
-const BUFFER_BYTES: usize = 256 * 1024;
+pub(super) const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Lines in files.
 #[derive(Debug)]
@@ -56,14 +57,7 @@ impl FileSink {
     }
 
     fn ending(&self) -> &'static str {
-        match (&self.options.format, self.options.compression) {
-            (FormatSpec::Json, SinkCompression::None) => ".jsonl",
-            (FormatSpec::Json, SinkCompression::Gzip) => ".jsonl.gz",
-            (FormatSpec::Csv(_), SinkCompression::None) => ".csv",
-            (FormatSpec::Csv(_), SinkCompression::Gzip) => ".csv.gz",
-            (FormatSpec::Raw, SinkCompression::None) => ".txt",
-            (FormatSpec::Raw, SinkCompression::Gzip) => ".txt.gz",
-        }
+        ending(&self.options.format, self.options.compression)
     }
 
     /// Parts of an earlier run with more subtasks or another format, which would mix with ours, each with
@@ -125,6 +119,18 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     }
 }
 
+/// How the name of a file ends that holds values of a format.
+pub(super) fn ending(format: &FormatSpec, compression: SinkCompression) -> &'static str {
+    match (format, compression) {
+        (FormatSpec::Json, SinkCompression::None) => ".jsonl",
+        (FormatSpec::Json, SinkCompression::Gzip) => ".jsonl.gz",
+        (FormatSpec::Csv(_), SinkCompression::None) => ".csv",
+        (FormatSpec::Csv(_), SinkCompression::Gzip) => ".csv.gz",
+        (FormatSpec::Raw, SinkCompression::None) => ".txt",
+        (FormatSpec::Raw, SinkCompression::Gzip) => ".txt.gz",
+    }
+}
+
 /// The endings of the parts that sinks write.
 const ENDINGS: [&str; 6] = [".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".txt", ".txt.gz"];
 
@@ -149,6 +155,9 @@ impl Sink for FileSink {
             _ => PathBuf::from("."),
         };
         fs::create_dir_all(&directory).map_err(|source| Error::Open { path: directory.clone(), source })?;
+        if directory.join(HIDDEN).exists() {
+            return Err(Error::ExactlyOnceThere { path: directory }.into());
+        }
         let clears = subtask.0 == 0 && !FileSinkSpec::is_one_file(&self.options.path);
         let other_parts = if clears { self.other_parts(parallelism)? } else { Vec::new() };
         let (file, holds_old) = self.open_part(&path)?;
@@ -245,8 +254,7 @@ impl Part {
         self.replace_old()?;
         for value in batch.values.iter() {
             if let Err(value) = self.lines.append(value, &mut self.buffer) {
-                let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
-                return Err(Error::LineBreak { path: self.path.clone(), sample });
+                return Err(Error::line_break(&self.path, value));
             }
             if self.buffer.len() >= BUFFER_BYTES {
                 self.write_buffer()?;
@@ -291,7 +299,7 @@ impl Part {
     }
 }
 
-fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::fast());
     encoder.write_all(bytes)?;
     encoder.finish()

@@ -1,16 +1,17 @@
 //! The file source: each file is a split.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use contract::{Polled, Source, SourceReader, Split, SplitAssignment};
-use model::job::FormatSpec;
+use model::job::{CsvSpec, FormatSpec};
 use model::{Position, SourceId, SplitIndex};
 
 use super::error::Error;
 use super::lines::{LineRules, Passed, Rule};
-use super::listing;
 use super::options::FileSourceOptions;
 use super::split::{FileSplit, Most};
+use super::{listing, resume};
 use crate::arena::ArenaPool;
 
 /// Bytes read at once: enough that the cost of a system call vanishes, few enough to stay in the cache.
@@ -44,6 +45,24 @@ impl FileSource {
         &self.columns
     }
 
+    /// Checks files that were not there when the source was made.
+    fn check_new(&self, splits: &[SplitAssignment]) -> Result<(), Error> {
+        let names = splits.iter().map(|assigned| &assigned.split.name);
+        let new: Vec<String> = names.filter(|name| !self.files.contains(name)).cloned().collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let there = listing::list(&self.options)?;
+        if let Some(unknown) = new.iter().find(|name| !there.contains(name)) {
+            return Err(Error::UnknownSplit { split: unknown.clone(), path: self.options.path.clone() });
+        }
+        if let Some(csv) = self.options.csv() {
+            let csv = CsvSpec { columns: self.columns.clone(), ..csv.clone() };
+            listing::columns(&self.options, &csv, &new)?;
+        }
+        Ok(())
+    }
+
     fn rules(&self) -> LineRules {
         let csv = self.options.csv();
         LineRules {
@@ -57,29 +76,37 @@ impl FileSource {
 
 impl Source for FileSource {
     fn splits(&self) -> Result<Vec<Split>, contract::Error> {
-        let splits = (0..).zip(&self.files);
-        Ok(splits.map(|(index, name)| Split { index: SplitIndex(index), name: name.clone() }).collect())
+        let files = listing::list(&self.options)?;
+        let splits = (0..).zip(files);
+        Ok(splits.map(|(index, name)| Split { index: SplitIndex(index), name }).collect())
     }
 
     fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, contract::Error> {
-        let is_ours = |split: &Split| self.files.get(split.index.0 as usize) == Some(&split.name);
-        if let Some(unknown) = splits.iter().find(|assigned| !is_ours(&assigned.split)) {
-            let path = self.options.path.clone();
-            return Err(Error::UnknownSplit { split: unknown.split.name.clone(), path }.into());
-        }
+        self.check_new(&splits)?;
         let mut reader = FileReader {
             options: self.options.clone(),
             rules: self.rules(),
             id,
-            waiting: splits.into(),
+            waiting: VecDeque::with_capacity(splits.len()),
             current: None,
             done: Vec::new(),
             passed: Passed::default(),
             pool: ArenaPool::new(ARENA_BYTES),
         };
+        for mut assignment in splits {
+            assignment.identity = resume::identify(&assignment.split.name, &assignment.identity)?;
+            reader.admit(assignment)?;
+        }
         reader.open_next()?;
         Ok(Box::new(reader))
     }
+}
+
+/// A file that was read to its end.
+struct Done {
+    split: SplitIndex,
+    position: Position,
+    identity: Vec<u8>,
 }
 
 /// Reads files one after the other.
@@ -87,30 +114,52 @@ struct FileReader {
     options: FileSourceOptions,
     rules: LineRules,
     id: SourceId,
+    /// With their identities of now.
     waiting: VecDeque<SplitAssignment>,
-    current: Option<FileSplit>,
-    done: Vec<(SplitIndex, Position)>,
+    current: Option<(FileSplit, Vec<u8>)>,
+    done: Vec<Done>,
     /// Of the files that are done.
     passed: Passed,
     pool: ArenaPool,
 }
 
 impl FileReader {
+    /// Takes a file, which waits unless it was read to its end before.
+    fn admit(&mut self, assignment: SplitAssignment) -> Result<(), Error> {
+        let SplitAssignment { split, position, .. } = &assignment;
+        let position = position.unwrap_or_default();
+        if position.0 > 0 {
+            let input = listing::open(&self.options, &split.name)?;
+            let cannot_open = |source| Error::Open { path: PathBuf::from(&split.name), source };
+            let end = input.file().metadata().map_err(cannot_open)?.len();
+            if input.is_plain() && position.0 > end {
+                return Err(Error::PositionGone { split: split.name.clone(), position: position.0, end });
+            }
+            if input.is_plain() && position.0 == end {
+                self.done.push(Done { split: split.index, position, identity: assignment.identity });
+                return Ok(());
+            }
+        }
+        self.waiting.push_back(assignment);
+        Ok(())
+    }
+
     /// `false` when there is no other file.
     fn open_next(&mut self) -> Result<bool, Error> {
         let Some(next) = self.waiting.front() else { return Ok(false) };
         let position = next.position.map_or(0, |position| position.0);
         let (options, rules) = (&self.options, self.rules.clone());
         let opened = FileSplit::open(options, rules, self.id, next.split.index, &next.split.name, position)?;
-        self.waiting.pop_front();
-        self.current = Some(opened);
+        if let Some(next) = self.waiting.pop_front() {
+            self.current = Some((opened, next.identity));
+        }
         Ok(true)
     }
 
     fn close_current(&mut self) {
-        if let Some(split) = self.current.take() {
+        if let Some((split, identity)) = self.current.take() {
             self.passed = self.passed + split.passed();
-            self.done.push((split.index(), split.position()));
+            self.done.push(Done { split: split.index(), position: split.position(), identity });
         }
     }
 }
@@ -119,7 +168,7 @@ impl SourceReader for FileReader {
     fn poll(&mut self, max_rows: usize, max_bytes: usize) -> Result<Polled, contract::Error> {
         let most = Most { rows: max_rows.max(1), bytes: max_bytes };
         loop {
-            if let Some(split) = &mut self.current {
+            if let Some((split, _)) = &mut self.current {
                 if let Some(polled) = split.poll(&mut self.pool, most)? {
                     return Ok(polled);
                 }
@@ -132,13 +181,26 @@ impl SourceReader for FileReader {
     }
 
     fn positions(&self) -> Vec<(SplitIndex, Position)> {
-        let current = self.current.iter().map(|split| (split.index(), split.position()));
+        let done = self.done.iter().map(|done| (done.split, done.position));
+        let current = self.current.iter().map(|(split, _)| (split.index(), split.position()));
         let waiting = self.waiting.iter().map(|next| (next.split.index, next.position.unwrap_or_default()));
-        self.done.iter().copied().chain(current).chain(waiting).collect()
+        done.chain(current).chain(waiting).collect()
+    }
+
+    fn identity(&self, split: SplitIndex) -> Result<Vec<u8>, contract::Error> {
+        let done = self.done.iter().map(|done| (done.split, &done.identity));
+        let current = self.current.iter().map(|(split, identity)| (split.index(), identity));
+        let waiting = self.waiting.iter().map(|next| (next.split.index, &next.identity));
+        let found = done.chain(current).chain(waiting).find(|(index, _)| *index == split);
+        Ok(found.map(|(_, identity)| identity.clone()).unwrap_or_default())
+    }
+
+    fn has_ended(&self, split: SplitIndex) -> bool {
+        self.done.iter().any(|done| done.split == split)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let passed = self.current.iter().fold(self.passed, |passed, split| passed + split.passed());
+        let passed = self.current.iter().fold(self.passed, |passed, (split, _)| passed + split.passed());
         vec![("empty-lines", passed.empty_lines), ("byte-order-marks", passed.byte_order_marks)]
     }
 }

@@ -70,6 +70,8 @@ pub(super) struct FileSplit {
     csv: Option<CsvLines>,
     passed: Passed,
     has_passed_header: bool,
+    /// Whether the last line was delivered without its end, which may come yet.
+    lacks_line_end: bool,
 }
 
 impl FileSplit {
@@ -104,6 +106,7 @@ impl FileSplit {
             csv,
             passed: Passed::default(),
             has_passed_header: false,
+            lacks_line_end: false,
         };
         if position > 0 {
             split.go_to(position)?;
@@ -130,15 +133,16 @@ impl FileSplit {
             if position > end {
                 return Err(Error::PositionGone { split: self.name.clone(), position, end });
             }
-            self.input.seek(position).map_err(|source| self.cannot_read(source, position))?;
-            self.position = position;
-            return Ok(());
+            self.position = position - 1;
+            self.input.seek(self.position).map_err(|source| self.cannot_read(source, position))?;
         }
         let mut scratch = vec![0; 64 * 1024];
+        let mut last = 0;
         while self.position < position {
             let left = usize::try_from(position - self.position).unwrap_or(usize::MAX).min(scratch.len());
             let (bytes, stop) = self.input.fill(scratch.get_mut(..left).unwrap_or_default());
             self.position += bytes as u64;
+            last = bytes.checked_sub(1).and_then(|at| scratch.get(at)).copied().unwrap_or(last);
             match stop {
                 None => {}
                 Some(Stop::End) if self.position == position => self.stop = Some(Stop::End),
@@ -148,12 +152,38 @@ impl FileSplit {
                 Some(stop) => return Err(self.failure(stop, self.position)),
             }
         }
+        let is_after_mark = self.rules.skips_empty && position == 3 && last == BYTE_ORDER_MARK[2];
+        self.lacks_line_end = last != b'\n' && !is_after_mark;
         Ok(())
+    }
+
+    /// Passes over the end of a line that was delivered without it. `false`: it has not been read.
+    fn pass_line_end(&mut self) -> Result<bool, Error> {
+        let bytes = match self.pending() {
+            [] | [b'\r'] => return Ok(false),
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            other => {
+                let found = String::from_utf8_lossy(other.get(..60).unwrap_or(other)).escape_debug().to_string();
+                return Err(Error::LineContinued { split: self.name.clone(), position: self.position, found });
+            }
+        };
+        self.advance(bytes);
+        self.lacks_line_end = false;
+        Ok(true)
     }
 
     /// The next records; `None` at the end of the file.
     pub(super) fn poll(&mut self, pool: &mut ArenaPool, most: Most) -> Result<Option<Polled>, Error> {
         loop {
+            if self.lacks_line_end && !self.pass_line_end()? {
+                match self.stop {
+                    None => self.refill(pool),
+                    Some(Stop::End) => return self.check_unchanged().map(|()| None),
+                    Some(_) => return self.cut_rest(),
+                }
+                continue;
+            }
             if self.long.is_some() {
                 if let Some(rejected) = self.end_long_line() {
                     return Ok(Some(Polled::Rejected(rejected)));

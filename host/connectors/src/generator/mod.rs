@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{Clock, Polled, Source, SourceReader, Split, SplitAssignment};
-use model::job::GeneratorSpec;
+use model::job::{GeneratorShape, GeneratorSpec};
 use model::{Blame, EventTime, Origins, Parallelism, Position, RecordBatch, Retry, SourceId, Span, SplitIndex, Values};
 
 use self::draws::{Draws, PowerLaw};
@@ -48,6 +48,16 @@ pub enum Error {
         split: String,
         /// How many there are.
         splits: u32,
+    },
+    /// What was noted is of records that other options make.
+    #[error("split `{split}` makes other records than those that were read: expected `{expected}`, found `{found}`")]
+    OtherRecords {
+        /// The split.
+        split: String,
+        /// The options that were noted.
+        expected: String,
+        /// The options of now.
+        found: String,
     },
     /// A position that belongs to another split, because the parallelism was another when it was taken.
     #[error("record {position} does not belong to split {split} of {splits}")]
@@ -90,6 +100,25 @@ impl GeneratorSource {
     }
 }
 
+impl GeneratorSource {
+    /// Everything that decides what the records of a split are; how many and how fast they come does not.
+    /// Noted with positions: never changed, only added to under another first word.
+    fn identity(&self) -> String {
+        let GeneratorSpec { seed, shape, duplicates_share, keys_count, keys_zipf, payload_bytes, .. } =
+            &self.options.spec;
+        let shape = match shape {
+            GeneratorShape::Orders => "orders",
+            GeneratorShape::Clicks => "clicks",
+            GeneratorShape::Words => "words",
+            GeneratorShape::Raw => "raw",
+        };
+        let splits = self.options.parallelism.0.max(1);
+        format!(
+            "v1 shape={shape} seed={seed} duplicates={duplicates_share} keys={keys_count} zipf={keys_zipf} payload={payload_bytes} splits={splits}"
+        )
+    }
+}
+
 impl Source for GeneratorSource {
     fn splits(&self) -> Result<Vec<Split>, contract::Error> {
         let splits = 0..self.options.parallelism.0.max(1);
@@ -99,11 +128,16 @@ impl Source for GeneratorSource {
     fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, contract::Error> {
         let spec = &self.options.spec;
         let step = self.options.parallelism.0.max(1);
+        let identity = self.identity();
         let mut streams = Vec::new();
         for assigned in splits {
             let index = assigned.split.index;
             if index.0 >= step {
                 return Err(Error::UnknownSplit { split: assigned.split.name, splits: step }.into());
+            }
+            if !assigned.identity.is_empty() && assigned.identity != identity.as_bytes() {
+                let expected = String::from_utf8_lossy(&assigned.identity).into_owned();
+                return Err(Error::OtherRecords { split: assigned.split.name, expected, found: identity }.into());
             }
             let next = assigned.position.map_or(u64::from(index.0), |position| position.0);
             if next % u64::from(step) != u64::from(index.0) {
@@ -113,6 +147,7 @@ impl Source for GeneratorSource {
         }
         Ok(Box::new(GeneratorReader {
             id,
+            identity,
             step: u64::from(step),
             end: spec.records.unwrap_or(u64::MAX),
             draws: Draws::new(spec.seed, spec.duplicates_share),
@@ -168,6 +203,7 @@ impl Pace {
 
 struct GeneratorReader {
     id: SourceId,
+    identity: String,
     /// From one record of a split to its next.
     step: u64,
     /// One past the last record.
@@ -232,5 +268,13 @@ impl SourceReader for GeneratorReader {
 
     fn positions(&self) -> Vec<(SplitIndex, Position)> {
         self.streams.iter().map(|stream| (stream.index, Position(stream.next))).collect()
+    }
+
+    fn identity(&self, _split: SplitIndex) -> Result<Vec<u8>, contract::Error> {
+        Ok(self.identity.clone().into_bytes())
+    }
+
+    fn has_ended(&self, split: SplitIndex) -> bool {
+        self.streams.iter().any(|stream| stream.index == split && stream.next >= self.end)
     }
 }

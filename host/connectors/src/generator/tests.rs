@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::doubles::ManualClock;
-use contract::{Polled, Source, SourceReader, SplitAssignment};
+use contract::{Polled, Source, SourceReader, SplitAssignment, compliance};
 use model::job::{GeneratorShape, GeneratorSpec};
 use model::{Parallelism, Position, SourceId, SplitIndex};
 
@@ -82,9 +82,7 @@ fn records_depend_neither_on_parallelism_nor_on_batches() {
 #[test]
 fn a_generator_keeps_the_promises_of_a_source() {
     let clock = Arc::new(ManualClock::default());
-    contract::compliance::source::check(&|| {
-        Box::new(source(GeneratorSpec { duplicates_share: 0.1, ..spec(2000) }, 3, &clock))
-    });
+    compliance::source::check(&|| Box::new(source(GeneratorSpec { duplicates_share: 0.1, ..spec(2000) }, 3, &clock)));
 }
 
 #[test]
@@ -160,4 +158,30 @@ fn without_a_count_there_is_no_end() {
     let source = source(GeneratorSpec { records: None, ..spec(0) }, 1, &Arc::new(ManualClock::default()));
     let mut reader = open(&source, Some(Position(1_000_000_000))).expect("opened");
     assert_eq!(drain(reader.as_mut(), 10, 50).len(), 500);
+}
+
+#[test]
+fn a_generator_of_other_records_is_refused_and_one_of_more_records_goes_on() {
+    let clock = Arc::new(ManualClock::default());
+    let of = |spec: GeneratorSpec| -> Box<dyn Source> { Box::new(source(spec, 2, &clock)) };
+    for other in [
+        GeneratorSpec { seed: 2, ..spec(50) },
+        GeneratorSpec { shape: GeneratorShape::Raw, ..spec(50) },
+        GeneratorSpec { duplicates_share: 0.5, ..spec(50) },
+        GeneratorSpec { keys_count: 7, ..spec(50) },
+        GeneratorSpec { keys_zipf: 1.0, ..spec(50) },
+        GeneratorSpec { payload_bytes: 1, ..spec(50) },
+    ] {
+        compliance::source::check_another_is_refused(&|| of(spec(50)), &|| of(other.clone()));
+    }
+    let records = std::cell::Cell::new(50);
+    compliance::source::check_growing(&|| of(spec(records.get())), &|| records.set(81));
+}
+
+#[test]
+fn the_identity_of_a_generator_is_written_as_ever() {
+    let source = source(spec(1), 2, &Arc::new(ManualClock::default()));
+    let reader = open(&source, None).map(|reader| reader.identity(SplitIndex(1)));
+    let identity = String::from_utf8(reader.expect("opened").expect("known")).expect("a text");
+    assert_eq!(identity, "v1 shape=orders seed=1 duplicates=0 keys=1000 zipf=0 payload=0 splits=2");
 }

@@ -1,6 +1,7 @@
 mod hostile;
 mod properties;
 mod reading;
+mod resuming;
 mod writing;
 
 use std::io::Write;

@@ -1,0 +1,142 @@
+//! The steps that publishing takes on a disk, each of which a test can stop before.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::error::Error;
+
+/// How a name ends that is not yet what it will be.
+pub(super) const UNFINISHED: &str = ".tmp";
+
+/// Tells the unfinished files of one process apart.
+static UNFINISHED_FILES: AtomicU64 = AtomicU64::new(0);
+
+type Hook = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
+
+/// Changes a disk, step by step.
+#[derive(Clone, Default)]
+pub(super) struct Disk {
+    /// Asked before each step; an error stands for the process ending there.
+    pub(super) before_step: Option<Hook>,
+}
+
+impl Disk {
+    fn step<T>(&self, doing: &'static str, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, Error> {
+        let hook = self.before_step.as_ref().map_or(Ok(()), |hook| hook());
+        hook.and_then(|()| act()).map_err(|source| Error::Io { doing, path: path.to_owned(), source })
+    }
+
+    /// Makes a directory that outlives a loss of power.
+    pub(super) fn ensure_dir(&self, path: &Path) -> Result<(), Error> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if parent != Path::new(".") {
+            self.ensure_dir(parent)?;
+        }
+        self.step("make the directory", path, || match fs::create_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            made => made,
+        })?;
+        self.sync_dir(parent)
+    }
+
+    pub(super) fn sync_dir(&self, path: &Path) -> Result<(), Error> {
+        self.step("sync the directory", path, || File::open(path)?.sync_all())
+    }
+
+    /// Creates a file that is whole and durable as soon as it has its name. `false`: the name is taken.
+    pub(super) fn create_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<bool, Error> {
+        let unfinished = self.write_unfinished(directory, name, bytes)?;
+        let path = directory.join(name);
+        let is_created = self.rename_new(&unfinished, &path)?;
+        if !is_created {
+            self.remove(&unfinished)?;
+        }
+        self.sync_dir(directory)?;
+        Ok(is_created)
+    }
+
+    /// As [`Disk::create_whole`], in the place of what is there.
+    pub(super) fn replace_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let unfinished = self.write_unfinished(directory, name, bytes)?;
+        let path = directory.join(name);
+        self.step("replace", &path, || fs::rename(&unfinished, &path))?;
+        self.sync_dir(directory)
+    }
+
+    fn write_unfinished(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<std::path::PathBuf, Error> {
+        let number = UNFINISHED_FILES.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!(".{name}-{}-{number}{UNFINISHED}", std::process::id()));
+        self.step("write", &path, || {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        })?;
+        Ok(path)
+    }
+
+    /// Gives a file a name that nothing has. `false`: something has it, and nothing changed.
+    pub(super) fn rename_new(&self, from: &Path, to: &Path) -> Result<bool, Error> {
+        self.step("rename to", to, || match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            // Some file systems cannot do it in one step.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::symlink_metadata(to) {
+                Ok(_) => Ok(false),
+                Err(_) => fs::rename(from, to).map(|()| true),
+            },
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    /// Removes a file. `false`: it was not there.
+    pub(super) fn remove(&self, path: &Path) -> Result<bool, Error> {
+        self.step("remove", path, || match fs::remove_file(path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        })
+    }
+}
+
+/// The names in a directory, sorted; none where there is no directory.
+pub(super) fn names(directory: &Path) -> Result<Vec<String>, Error> {
+    let cannot_list = |source| Error::Io { doing: "list", path: directory.to_owned(), source };
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(cannot_list)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        // A name that is not UTF-8 is none of ours.
+        names.extend(entry.map_err(cannot_list)?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The bytes of a file; `None` where there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io { doing: "read", path: path.to_owned(), source }),
+    }
+}
+
+/// The length of a file; `None` where there is none.
+pub(super) fn length_bytes(path: &Path) -> Result<Option<u64>, Error> {
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok(Some(there.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io { doing: "look at", path: path.to_owned(), source }),
+    }
+}

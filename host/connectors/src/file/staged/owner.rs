@@ -1,0 +1,81 @@
+//! Whom a directory belongs to: one lineage of one sink, which others are told about by name.
+
+use std::path::{Path, PathBuf};
+
+use model::LineageId;
+
+use super::disk::{self, Disk};
+use super::error::Error;
+use super::formats::{self, FileLayout, Owner};
+use super::{StagedFileSinkOptions, plain};
+
+/// The hidden directory of what is not for readers.
+pub(in crate::file) const HIDDEN: &str = ".tidegate";
+const NAME: &str = "owner.json";
+
+pub(super) fn hidden(directory: &Path) -> PathBuf {
+    directory.join(HIDDEN)
+}
+
+/// The owner of a directory; `None`: nobody.
+pub(super) fn read(directory: &Path) -> Result<Option<Owner>, Error> {
+    let path = hidden(directory).join(NAME);
+    disk::read(&path)?.map(|bytes| formats::parse_file(&bytes, &path)).transpose()
+}
+
+/// Makes the directory ours, unless it is another's.
+pub(super) fn claim(options: &StagedFileSinkOptions, disk: &Disk, lineage: LineageId) -> Result<(), Error> {
+    let directory = &options.path;
+    let ours = Owner::new(lineage, &options.owner, options.layout);
+    let Some(there) = read(directory)? else {
+        if options.layout == FileLayout::Plain
+            && let Some(part) = disk::names(directory)?.into_iter().find(|name| name.starts_with(plain::PART))
+        {
+            return Err(Error::OtherParts { path: directory.join(part) });
+        }
+        disk.ensure_dir(&hidden(directory))?;
+        if disk.create_whole(&hidden(directory), NAME, &formats::encode(&ours))? {
+            return Ok(());
+        }
+        return match read(directory)? {
+            Some(there) => check(options, &there, &ours),
+            None => Ok(()),
+        };
+    };
+    if there.lineage != ours.lineage && options.takes_over == Some(there.lineage.0) && there.owner == ours.owner {
+        check_layout(options, &there)?;
+        return disk.replace_whole(&hidden(directory), NAME, &formats::encode(&ours));
+    }
+    check(options, &there, &ours)
+}
+
+fn check(options: &StagedFileSinkOptions, there: &Owner, ours: &Owner) -> Result<(), Error> {
+    if (there.lineage, &there.owner) != (ours.lineage, &ours.owner) {
+        return Err(Error::OwnedByAnother {
+            path: options.path.clone(),
+            owner: there.owner.clone(),
+            lineage: there.lineage.0,
+            ours: ours.owner.clone(),
+            our_lineage: ours.lineage.0,
+        });
+    }
+    check_layout(options, there)
+}
+
+fn check_layout(options: &StagedFileSinkOptions, there: &Owner) -> Result<(), Error> {
+    let (expected, found) = (options.layout, there.layout);
+    if expected != found {
+        return Err(Error::OtherLayout { path: options.path.clone(), expected, found });
+    }
+    Ok(())
+}
+
+/// Checks that nobody took the directory over.
+pub(super) fn check_open(options: &StagedFileSinkOptions, lineage: LineageId) -> Result<(), Error> {
+    let path = options.path.clone();
+    match read(&options.path)? {
+        Some(there) if there.lineage.0 == lineage => Ok(()),
+        Some(there) => Err(Error::Closed { path, closed: lineage, owner: there.owner, lineage: there.lineage.0 }),
+        None => Err(Error::Unreadable { path: hidden(&path).join(NAME), why: "is gone".to_owned() }),
+    }
+}

@@ -1,0 +1,171 @@
+//! What else may be in the directory.
+
+use model::Retry;
+
+use super::*;
+use crate::file::{FileSink, FileSinkOptions};
+
+const OTHER: LineageId = LineageId(0xbeef);
+
+fn refused(sink: &StagedFileSink, lineage: LineageId) -> contract::Error {
+    let by_writer = sink.open(&task(lineage, 1)).err().expect("it is refused to a writer");
+    let by_publisher = sink.publisher(lineage).err().expect("it is refused to a publisher");
+    assert_eq!(by_writer.to_string(), by_publisher.to_string());
+    assert_eq!(by_writer.retry(), Retry::No);
+    by_writer
+}
+
+#[test]
+fn another_lineage_is_refused_with_the_name_of_the_first() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        drop(open(&StagedFileSink::new(options(root.path(), layout))));
+        let second = StagedFileSinkOptions { owner: "job `copy`, sink `x`".to_owned(), ..options(root.path(), layout) };
+        let before = tree(root.path());
+        let error = refused(&StagedFileSink::new(second), OTHER);
+        assert_eq!(error.code(), Some("E0325"));
+        assert!(error.to_string().contains("lineage 000000000000feed of job `orders`, sink `clean`"), "{error}");
+        assert!(error.to_string().contains("job `copy`, sink `x`"), "{error}");
+        assert_eq!(tree(root.path()), before, "nothing was changed");
+    }
+}
+
+#[test]
+fn another_sink_of_the_same_job_is_refused() {
+    let root = tempfile::tempdir().expect("a directory");
+    drop(open(&StagedFileSink::new(options(root.path(), FileLayout::Plain))));
+    let second = StagedFileSinkOptions {
+        owner: "job `orders`, sink `late`".to_owned(),
+        takes_over: Some(LINEAGE),
+        ..options(root.path(), FileLayout::Plain)
+    };
+    assert_eq!(refused(&StagedFileSink::new(second), LINEAGE).code(), Some("E0325"));
+}
+
+#[test]
+fn a_rewind_takes_over_and_closes_the_old_lineage() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let first = StagedFileSink::new(options(root.path(), layout));
+        let mut writer = open(&first);
+        let mut old = publisher(&first);
+        let published = stage(&mut *writer, 1, &["one"]);
+        old.publish(Epoch(1), &published).expect("published");
+        let pending = stage(&mut *writer, 2, &["of the old history"]);
+        let again = StagedFileSinkOptions { takes_over: Some(LINEAGE), ..options(root.path(), layout) };
+        let second = StagedFileSink::new(again);
+        let mut writer = second.open(&task(OTHER, 2)).expect("it takes over");
+        let closed = old.publish(Epoch(2), &pending).expect_err("it is closed");
+        assert_eq!((closed.code(), closed.retry()), (Some("E0326"), Retry::No));
+        assert!(old.last_published().is_err() && old.discard_orphans(&[]).is_err());
+        let mut new = second.publisher(OTHER).expect("it has a publisher").expect("it stages");
+        assert_eq!(new.last_published().expect("it answers"), None);
+        assert!(new.publish(Epoch(2), &pending).is_err(), "the old history's output is not the new one's");
+        let staged = stage(&mut *writer, 2, &["one again"]);
+        new.publish(Epoch(2), &staged).expect("published");
+        assert_eq!(new.discard_orphans(&[]).expect("orphans"), 1, "what the old history staged");
+        let mut seen = texts(root.path(), layout);
+        seen.sort_unstable();
+        assert_eq!(seen, ["one", "one again"]);
+        assert_eq!(refused(&first, LINEAGE).code(), Some("E0325"), "the old history does not come back");
+        drop(second.open(&task(OTHER, 3)).expect("the new one does"));
+    }
+}
+
+#[test]
+fn a_directory_keeps_its_layout() {
+    let root = tempfile::tempdir().expect("a directory");
+    drop(open(&StagedFileSink::new(options(root.path(), FileLayout::Plain))));
+    let error = refused(&StagedFileSink::new(options(root.path(), FileLayout::Commits)), LINEAGE);
+    assert_eq!(error.code(), Some("E0333"));
+}
+
+#[test]
+fn a_path_that_names_one_file_is_refused() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(&root.path().join("out.jsonl"), FileLayout::Plain));
+    assert_eq!(refused(&sink, LINEAGE).code(), Some("E0332"));
+    assert!(tree(root.path()).is_empty());
+}
+
+#[test]
+fn parts_of_a_sink_that_does_not_stage_do_not_mix_with_ours() {
+    let root = tempfile::tempdir().expect("a directory");
+    fs::write(root.path().join("part-00000.txt"), "old\n").expect("a file");
+    let error = refused(&StagedFileSink::new(options(root.path(), FileLayout::Plain)), LINEAGE);
+    assert_eq!(error.code(), Some("E0320"));
+    fs::remove_file(root.path().join("part-00000.txt")).expect("removed");
+    drop(open(&StagedFileSink::new(options(root.path(), FileLayout::Plain))));
+    let plain = FileSink::new(FileSinkOptions {
+        path: root.path().to_owned(),
+        compression: SinkCompression::None,
+        overwrite: true,
+        format: FormatSpec::Raw,
+    });
+    let error = plain.open(&task(LINEAGE, 1)).err().expect("nor the other way round");
+    assert_eq!(error.code(), Some("E0325"));
+}
+
+#[test]
+fn a_foreign_file_of_the_name_of_a_part_is_not_replaced() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let staged = stage(&mut *open(&sink), 1, &["one"]);
+    let name = root.path().join(format!("part-0000000001-00000-00000-{LINEAGE}.txt"));
+    fs::write(&name, "mine\n").expect("a file");
+    let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("the name is taken");
+    assert_eq!((error.code(), error.retry()), (Some("E0328"), Retry::No));
+    assert_eq!(fs::read_to_string(&name).expect("a file"), "mine\n");
+    fs::remove_file(&name).expect("removed");
+    publisher(&sink).publish(Epoch(1), &staged).expect("published");
+    assert_eq!(texts(root.path(), FileLayout::Plain), ["one"]);
+}
+
+#[test]
+fn a_commit_of_the_same_epoch_with_other_files_is_not_replaced() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(root.path(), FileLayout::Commits));
+    let mut writer = open(&sink);
+    let (one, other) = (stage(&mut *writer, 1, &["one"]), stage(&mut *writer, 1, &["other"]));
+    publisher(&sink).publish(Epoch(1), &one).expect("published");
+    let error = publisher(&sink).publish(Epoch(1), &other).expect_err("the epoch is taken");
+    assert_eq!(error.code(), Some("E0328"));
+    assert!(error.to_string().contains("00000000000000000001.json"), "{error}");
+    assert_eq!(texts(root.path(), FileLayout::Commits), ["one"]);
+}
+
+#[test]
+fn what_was_staged_and_is_gone_or_cut_is_an_error_by_name() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let sink = StagedFileSink::new(options(root.path(), layout));
+        let mut writer = open(&sink);
+        let mut staged = stage(&mut *writer, 1, &["one"]);
+        staged.extend(stage(&mut *writer, 1, &["two"]));
+        let directory = super::super::publisher::staged_directory(root.path(), layout, LINEAGE);
+        let names = super::super::disk::names(&directory).expect("staged files");
+        let second = directory.join(&names[1]);
+        fs::write(&second, "t").expect("cut");
+        let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("it is cut");
+        assert_eq!((error.code(), error.retry()), (Some("E0327"), Retry::No));
+        assert!(error.to_string().contains("has 1 bytes, expected 4 bytes"), "{error}");
+        fs::remove_file(&second).expect("removed");
+        let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("it is gone");
+        assert!(error.to_string().contains("is gone") && error.to_string().contains(&names[1]), "{error}");
+        assert!(texts(root.path(), layout).is_empty(), "nothing of the epoch is visible");
+    }
+}
+
+#[test]
+fn orphans_of_the_generation_that_writes_stay() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        stage(&mut *open(&StagedFileSink::new(options(root.path(), layout))), 1, &["of generation 1"]);
+        let sink = StagedFileSink::new(options(root.path(), layout));
+        let mut writer = sink.open(&task(LINEAGE, 2)).expect("it opens");
+        let staged = stage(&mut *writer, 1, &["of generation 2"]);
+        assert_eq!(publisher(&sink).discard_orphans(&[]).expect("orphans"), 1);
+        publisher(&sink).publish(Epoch(1), &staged).expect("published");
+        assert_eq!(texts(root.path(), layout), ["of generation 2"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! What a writer leaves, and when.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use model::Retry;
+
+use super::*;
+
+#[test]
+fn long_epochs_become_several_files() {
+    for (layout, compression) in
+        [(FileLayout::Commits, SinkCompression::None), (FileLayout::Plain, SinkCompression::Gzip)]
+    {
+        let root = tempfile::tempdir().expect("a directory");
+        let options = StagedFileSinkOptions { roll_bytes: 300_000, compression, ..options(root.path(), layout) };
+        let sink = StagedFileSink::new(options);
+        let mut writer = open(&sink);
+        // Bytes that do not pack well.
+        let value =
+            |n: u64| (0..16).map(|m| format!("{:016x}", (n * 31 + m).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let values: Vec<String> = (0..8_000).map(value).collect();
+        values.chunks(100).for_each(|some| writer.write(&batch(some)).expect("written"));
+        let staged = writer.stage(Epoch(1)).expect("it stages")().expect("durable");
+        assert!(staged.len() >= 3, "{} files", staged.len());
+        assert_eq!(staged.iter().map(|output| output.records).sum::<u64>(), 8_000);
+        publisher(&sink).publish(Epoch(1), &staged).expect("published");
+        assert!(texts(root.path(), layout) == values, "whole and in order");
+    }
+}
+
+#[test]
+fn a_run_leaves_nothing_but_data_and_its_ledger() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let sink = StagedFileSink::new(options(root.path(), layout));
+        let (mut writer, mut publisher) = (open(&sink), publisher(&sink));
+        for epoch in 1..=50 {
+            let staged = stage(&mut *writer, epoch, &["a record"]);
+            publisher.publish(Epoch(epoch), &staged).expect("published");
+        }
+        writer.write(&batch(&["of no epoch"])).expect("written");
+        writer.close().expect("closed");
+        publisher.discard_orphans(&[]).expect("orphans");
+        let tree = tree(root.path());
+        let (hidden, data): (Vec<_>, Vec<_>) = tree.iter().partition(|name| name.starts_with(".tidegate"));
+        match layout {
+            FileLayout::Commits => {
+                assert_eq!(hidden, [".tidegate/owner.json"]);
+                assert_eq!(data.len(), 100, "a data file and a commit for each epoch");
+            }
+            FileLayout::Plain => {
+                let ledger = format!(".tidegate/{LINEAGE}/published-00000000000000000050.json");
+                assert_eq!(hidden, [&ledger, ".tidegate/owner.json"]);
+                assert_eq!(data.len(), 50, "a part for each epoch");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sink_without_records_leaves_no_files_but_its_owner() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let sink = StagedFileSink::new(options(root.path(), layout));
+        let (mut writer, mut publisher) = (open(&sink), publisher(&sink));
+        for epoch in 1..=3 {
+            let staged = writer.stage(Epoch(epoch)).expect("it stages")().expect("durable");
+            publisher.publish(Epoch(epoch), &staged).expect("published");
+        }
+        writer.close().expect("closed");
+        assert_eq!(tree(root.path()), [".tidegate/owner.json"]);
+    }
+}
+
+#[test]
+fn a_barrier_costs_the_writer_no_step_on_the_disk() {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let steps = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&steps);
+    sink.disk.before_step = Some(Arc::new(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }));
+    let mut writer = open(&sink);
+    writer.write(&batch(&["one"])).expect("written");
+    let before = steps.load(Ordering::SeqCst);
+    let staged_directory = super::super::publisher::staged_directory(root.path(), FileLayout::Plain, LINEAGE);
+    let staged = |name: &str| fs::metadata(staged_directory.join(name)).expect("a file").len();
+    let name = super::super::disk::names(&staged_directory).expect("files").remove(0);
+    let staging = writer.stage(Epoch(1)).expect("it stages");
+    assert_eq!((steps.load(Ordering::SeqCst), staged(&name)), (before, 0), "nothing is written or synced");
+    staging().expect("durable");
+    assert!(steps.load(Ordering::SeqCst) > before && staged(&name) == 4);
+}
+
+#[test]
+fn a_value_that_cannot_be_a_line_fails_the_epoch_before_its_manifest() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let sink = StagedFileSink::new(options(root.path(), layout));
+        let mut writer = open(&sink);
+        let refused = writer.write(&batch(&["one", "t\nwo"])).expect_err("two lines");
+        assert_eq!(refused.code(), Some("E0323"));
+        let again = writer.stage(Epoch(1)).err().expect("the epoch cannot be staged");
+        assert_eq!(again.to_string(), refused.to_string());
+        drop(writer);
+        assert_eq!(tree(root.path()), [".tidegate/owner.json"]);
+    }
+}
+
+#[test]
+fn a_staging_that_fails_fails_the_writer_too() {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let is_full = Arc::new(AtomicUsize::new(0));
+    let full = Arc::clone(&is_full);
+    sink.disk.before_step = Some(Arc::new(move || match full.load(Ordering::SeqCst) {
+        0 => Ok(()),
+        _ => Err(std::io::Error::other("no space left")),
+    }));
+    let mut writer = open(&sink);
+    writer.write(&batch(&["one"])).expect("written");
+    let staging = writer.stage(Epoch(1)).expect("it stages");
+    is_full.store(1, Ordering::SeqCst);
+    let failed = staging().expect_err("it is not durable");
+    is_full.store(0, Ordering::SeqCst);
+    assert_eq!((failed.code(), failed.retry()), (Some("E0322"), Retry::RestoreFirst));
+    for again in [writer.write(&batch(&["two"])), writer.flush(), writer.stage(Epoch(2)).map(|_| ()), writer.close()] {
+        assert_eq!(again.expect_err("what follows would hide the gap").to_string(), failed.to_string());
+    }
+}
+
+#[test]
+fn what_is_staged_and_never_made_durable_is_removed() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(root.path(), FileLayout::Commits));
+    let mut writer = open(&sink);
+    writer.write(&batch(&["one"])).expect("written");
+    drop(writer.stage(Epoch(1)).expect("it stages"));
+    assert_eq!(tree(root.path()), [".tidegate/owner.json"]);
+}
