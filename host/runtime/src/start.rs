@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use contract::{Clock, Delivery, Polled, SnapshotStore, SourceReader, StatePart, WriterTask};
-use model::{Epoch, Generation, HostTime, JobName, LineageId, Position, SplitIndex};
+use model::{Epoch, Generation, HostTime, JobName, LineageId, Position, SplitIndex, TtlClock};
 use protocol::manifest::Part;
 
 use crate::chain::context::{Context, Flow, Stop};
@@ -175,9 +175,12 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
     let responsible = spec.responsible;
     let metrics = Arc::clone(&responsible.metrics);
     let logs = LogBook::new(shared.job.clone(), responsible.operator.clone(), responsible.subtask, metrics);
+    let states = &spec.factory.descriptor().states;
+    let mut ttls = states.iter().filter_map(|state| state.ttl);
     Ok(Operator::Function(Box::new(FunctionOperator::new(FunctionParts {
         responsible,
         function,
+        looks_by_event_time: ttls.any(|ttl| ttl.clock == TtlClock::EventTime),
         is_keyed: spec.factory.descriptor().keyed,
         renew_instances: shared.settings.renew_instances,
         outputs: spec.outputs,

@@ -18,6 +18,7 @@ use super::emits::{self, Leaving, OutputPort, Records};
 use super::keeping::Keeping;
 use super::logs::LogBook;
 use super::slots::{SlotTable, restore};
+use super::times::{Cutter, Prepared};
 use crate::epochs::handed::{HandedPart, StateNow};
 
 /// Bytes of dead state that are reclaimed after a batch: several times what a full batch can write, so
@@ -31,12 +32,16 @@ const BATCHES_PER_STATS: u32 = 32;
 pub(crate) struct FunctionOperator {
     pub(crate) responsible: Responsible,
     function: Box<dyn UserFunction>,
-    is_keyed: bool,
+    pub(super) is_keyed: bool,
+    /// Whether some of its state expires by event time.
+    pub(super) looks_by_event_time: bool,
     renew_instances: bool,
     outputs: Vec<OutputPort>,
-    slots: SlotTable,
-    turn: Turn,
-    now: HostTime,
+    pub(super) slots: SlotTable,
+    pub(super) turn: Turn,
+    pub(super) prepared: Option<Prepared>,
+    pub(super) cutter: Cutter,
+    pub(super) now: HostTime,
     logs: LogBook,
     batches_until_stats: u32,
     pace: Pace,
@@ -48,6 +53,8 @@ pub(crate) struct FunctionParts {
     pub(crate) responsible: Responsible,
     pub(crate) function: Box<dyn UserFunction>,
     pub(crate) is_keyed: bool,
+    /// Whether some of its state expires by event time.
+    pub(crate) looks_by_event_time: bool,
     pub(crate) renew_instances: bool,
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) state: Option<Box<dyn KeyedState>>,
@@ -64,6 +71,9 @@ impl FunctionOperator {
             responsible: parts.responsible,
             function: parts.function,
             is_keyed: parts.is_keyed,
+            looks_by_event_time: parts.looks_by_event_time,
+            prepared: None,
+            cutter: Cutter::default(),
             renew_instances: parts.renew_instances,
             outputs: parts.outputs,
             slots: SlotTable::default(),
@@ -85,6 +95,17 @@ impl FunctionOperator {
             return Err(self.responsible.broken("a batch of a keyed function came without keys"));
         }
         self.now = self.now.max(context.control.clock().now());
+        if self.looks_by_event_time {
+            self.process_by_time(input, batch, context)?;
+        } else {
+            self.process_part(input, batch, context)?;
+        }
+        self.learn_completed(context);
+        self.after_batch()
+    }
+
+    /// Handles rows that see the same of the state.
+    pub(super) fn process_part(&mut self, input: InputId, batch: RecordBatch, context: &mut Context) -> Flow {
         let rows = u32::try_from(batch.len()).expect("a batch has fewer than 2^32 rows");
         let mut search = Search::in_pieces(rows, self.pace.most());
         let mut course = Course::default();
@@ -104,6 +125,9 @@ impl FunctionOperator {
                     }
                     let fresh = self.function.is_fresh();
                     let is_whole = tried.start == 0 && tried.end == rows;
+                    if !is_whole {
+                        self.unprepare(&mut whole);
+                    }
                     let part =
                         if is_whole { mem::take(&mut whole) } else { whole.select(&tried.clone().collect::<Vec<_>>()) };
                     match self.attempt(input, part, context)? {
@@ -126,8 +150,7 @@ impl FunctionOperator {
             }
         }
         self.pace.note(course);
-        self.learn_completed(context);
-        self.after_batch()
+        Ok(())
     }
 
     /// Hands over the state as it is and sends the barrier.
@@ -225,12 +248,7 @@ impl FunctionOperator {
     /// Makes the turn of `part`. Returns the keys of its slots, for [`restore`].
     fn fill_turn(&mut self, input: InputId, mut part: RecordBatch) -> Arc<SlotKeys> {
         self.turn.staged.clear();
-        let mut slots = mem::take(&mut self.turn.batch.slots);
-        slots.clear();
-        let keys = match &mut part.routing {
-            Some(routing) if self.is_keyed => self.slots.assign(routing, &mut slots),
-            _ => Arc::default(),
-        };
+        let (slots, keys) = self.slots_of(&mut part);
         self.turn.batch = InputBatch {
             input,
             kinds: Vec::new(),

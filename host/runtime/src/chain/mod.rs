@@ -26,6 +26,7 @@ pub(crate) mod sink;
 pub(crate) mod slots;
 pub(crate) mod source;
 pub(crate) mod splits;
+mod times;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -30,6 +30,9 @@ use crate::registry::Registry;
 /// The longest time between two looks at the clock and at whether the job has stopped.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// The code of a store without room.
+const STORE_FULL: &str = "E0408";
+
 /// Who asked for a checkpoint, and is answered here.
 pub(crate) type Asker = Sender<Result<Epoch, String>>;
 
@@ -64,6 +67,8 @@ pub(crate) struct DriverState {
     stopped_sources: usize,
     began: Duration,
     is_over: bool,
+    /// Whether an epoch is in progress.
+    is_busy: bool,
     store: Option<StorePhase>,
     trouble: String,
 }
@@ -105,9 +110,20 @@ impl Driver {
                 Err(RecvTimeoutError::Timeout) => self.step(Fact::Tick),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+            self.make_room();
             self.say();
         }
         self.say();
+    }
+
+    /// Sources wait for room that only a checkpoint makes: it is not left to the interval.
+    fn make_room(&mut self) {
+        let is_idle = !self.state.is_busy && self.coordinator.unpublished() == 0 && self.coordinator.hold().is_none();
+        if is_idle && self.medium.link.is_full() {
+            let asker = AskerId(self.state.next_asker);
+            self.state.next_asker += 1;
+            self.step(Fact::Asked { asker });
+        }
     }
 
     fn now(&self) -> Duration {
@@ -299,17 +315,22 @@ impl Driver {
         let Medium { link, control, .. } = &self.medium;
         match command {
             Command::Trigger { epoch, .. } => {
+                self.state.is_busy = true;
                 self.state.triggered.insert(epoch, control.clock().elapsed());
                 link.trigger(epoch);
                 control.wake_all();
             }
             Command::Abort { epoch, reason } => {
+                self.state.is_busy = false;
                 tracing::warn!(epoch = epoch.0, "checkpoint aborted: {reason}");
                 link.abort(epoch);
                 control.wake_all();
             }
             Command::CreateManifest { epoch, kind, owed_from } => self.create(epoch, kind, owed_from),
-            Command::Complete { epoch, .. } => link.complete(epoch),
+            Command::Complete { epoch, .. } => {
+                self.state.is_busy = false;
+                link.complete(epoch);
+            }
             Command::Publish { sink, epoch } => {
                 if let Some(sink) = self.sinks.get(sink.0 as usize) {
                     sink.publish(epoch, self.stock.staged(&sink.uid, epoch));
@@ -386,6 +407,9 @@ pub(crate) fn draw_nonce(randomness: &dyn Randomness) -> Nonce {
 
 /// What an error says of the store.
 fn phase_of(error: &Error) -> StorePhase {
+    if error.code() == Some(STORE_FULL) {
+        return StorePhase::Full;
+    }
     let mut cause = std::error::Error::source(error);
     while let Some(found) = cause {
         let io = found.downcast_ref::<std::io::Error>();

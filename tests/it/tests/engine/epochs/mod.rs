@@ -3,4 +3,6 @@
 mod faults;
 mod life;
 mod recover;
+mod refusals;
 mod support;
+mod ttl;

@@ -119,10 +119,10 @@ impl Tap {
         self.open.store(count, Ordering::SeqCst);
     }
 
-    /// All texts, in any order.
-    pub(crate) fn texts(&self) -> Vec<String> {
-        let drops = |split| (0..self.end).map(move |at| (split, at));
-        (0..self.splits).flat_map(drops).map(|(split, at)| (self.drops)(split, at).text).collect()
+    /// Everything, split by split.
+    pub(crate) fn drops(&self) -> Vec<Drop> {
+        let places = (0..self.splits).flat_map(|split| (0..self.end).map(move |at| (split, at)));
+        places.map(|(split, at)| (self.drops)(split, at)).collect()
     }
 }
 
@@ -203,18 +203,17 @@ pub(crate) fn count_with(state: StateDescriptor) -> ClosureFactory {
         state.load(StateId(0), &keys, &mut known).map_err(ProcessError::Host)?;
         let number = |value: Option<&[u8]>| value.map_or(0, |bytes| String::from_utf8_lossy(bytes).parse().unwrap());
         let mut counts: Vec<u64> = known.iter().map(number).collect();
-        let mut written = vec![EventTime::UNKNOWN; counts.len()];
         let mut records = OutputRecords::default();
         let mut values = Column::default();
         for (row, &slot) in (0u32..).zip(&turn.batch.slots) {
             counts[slot as usize] += 1;
-            written[slot as usize] = turn.batch.records.timestamps[row as usize];
             let key = String::from_utf8_lossy(keys.keys.get(slot as usize)).into_owned();
             values.push(format!("{key} {}", counts[slot as usize]).as_bytes());
             records.rows.push(row);
         }
         records.values = Values::from(values);
-        let mut writes = StateWrites { state: StateId(0), written, ..StateWrites::default() };
+        // Every row writes: the write time is the latest of them, as it is where none is given.
+        let mut writes = StateWrites { state: StateId(0), ..StateWrites::default() };
         for (slot, count) in (0u32..).zip(&counts) {
             writes.slots.push(SlotIndex(slot));
             writes.values.push(Some(count.to_string().as_bytes()));
@@ -244,8 +243,8 @@ pub(crate) fn counting(tap: &Tap, sink: &MemorySink, width: Width) -> Job {
 /// Panics unless `texts` are what [`count`] makes of the records of `tap`, each once, for each key in order.
 pub(crate) fn assert_counted(tap: &Tap, texts: &[String]) {
     let mut expected: BTreeMap<String, u64> = BTreeMap::new();
-    for text in tap.texts() {
-        *expected.entry(text).or_default() += 1;
+    for drop in tap.drops() {
+        *expected.entry(drop.text).or_default() += 1;
     }
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for text in texts {

@@ -1,0 +1,128 @@
+//! Starts that are refused by name, with nothing changed, and what allows them.
+
+use contract::doubles::MemorySink;
+use model::{Epoch, StateDescriptor, StateId, StateKind};
+
+use super::support::{LONG, Width, World, count, count_state, count_with, counting, few_keys};
+use crate::support::{Job, pass};
+
+const ONE: Width = Width { sources: 1, counts: 1, sinks: 1 };
+
+/// A world in which a counting job has run to its end.
+fn after_a_run(sink: &MemorySink) -> World {
+    let world = World::new();
+    world.finish(&counting(&few_keys(1, 100), sink, ONE));
+    world
+}
+
+fn assert_refused(world: &World, job: &Job, code: &str, names: &str) {
+    for _ in 0..2 {
+        let error = world.try_start(job).unwrap_err();
+        assert_eq!(error.code(), Some(code), "{error}");
+        assert!(error.to_string().contains(names), "{error}");
+    }
+}
+
+#[test]
+fn an_operator_whose_state_is_kept_is_not_dropped_silently() {
+    let sink = MemorySink::default().exactly_once();
+    let mut world = after_a_run(&sink);
+    let renamed = Job::new().source("tap", few_keys(1, 200)).function("recount", &["tap"], count(), |_| ()).sink(
+        "out",
+        &["recount"],
+        sink.clone(),
+    );
+    assert_refused(&world, &renamed, "E0436", "`count`");
+    world.drop_state = vec!["count".to_owned()];
+    world.finish(&renamed);
+    // The new operator began with nothing.
+    assert_eq!(sink.texts()[100], "k11 1");
+}
+
+#[test]
+fn a_state_that_is_not_declared_any_more_is_not_dropped_silently() {
+    let sink = MemorySink::default().exactly_once();
+    let mut world = after_a_run(&sink);
+    let other = StateDescriptor { id: StateId(0), name: "tally".to_owned(), ..count_state() };
+    let job = |state: StateDescriptor| {
+        Job::new().source("tap", few_keys(1, 100)).function("count", &["tap"], count_with(state), |_| ()).sink(
+            "out",
+            &["count"],
+            sink.clone(),
+        )
+    };
+    assert_refused(&world, &job(other.clone()), "E0445", "`count/count`");
+    let listed = StateDescriptor { kind: StateKind::MapEntries, ..count_state() };
+    assert_refused(&world, &job(listed), "E0445", "expected that kind");
+    world.drop_state = vec!["count/count".to_owned()];
+    assert_refused(&world, &job(other), "E0445", "expected a new id");
+    world.drop_state = vec!["No such name".to_owned()];
+    assert_refused(&world, &job(count_state()), "E0445", "No such name");
+}
+
+#[test]
+fn a_source_whose_positions_are_kept_is_not_dropped_silently() {
+    let sink = MemorySink::default().exactly_once();
+    let world = after_a_run(&sink);
+    let renamed = Job::new().source("faucet", few_keys(1, 100)).function("count", &["faucet"], count(), |_| ()).sink(
+        "out",
+        &["count"],
+        sink,
+    );
+    assert_refused(&world, &renamed, "E0436", "`tap`");
+}
+
+#[test]
+fn a_split_with_unread_records_that_is_gone_is_named() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 100).opened_to(50);
+    let handle = world.start(&counting(&tap, &sink, ONE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 100));
+    handle.checkpoint(LONG).unwrap();
+    handle.abandon();
+    let narrower = few_keys(1, 100);
+    assert_refused(&world, &counting(&narrower, &sink, ONE), "E0446", "`tap-1`, which was read up to position 50");
+}
+
+#[test]
+fn operators_that_are_new_begin_empty() {
+    let sink = MemorySink::default().exactly_once();
+    let world = after_a_run(&sink);
+    let late = MemorySink::default().exactly_once();
+    let grown = Job::new()
+        .source("tap", few_keys(2, 100))
+        .function("count", &["tap"], count(), |_| ())
+        .function("pass", &["count"], pass(), |_| ())
+        .sink("out", &["count"], sink.clone())
+        .sink("late", &["pass"], late.clone());
+    let handle = world.start(&grown);
+    assert_eq!(handle.identity().unwrap().restored, Some(Epoch(1)));
+    handle.wait().unwrap();
+    // The second split is new, and read from its beginning.
+    assert_eq!((sink.texts().len(), late.texts().len()), (200, 100));
+}
+
+#[test]
+fn the_number_of_key_groups_is_fixed_by_the_first_start() {
+    let sink = MemorySink::default().exactly_once();
+    let world = after_a_run(&sink);
+    let mut job = counting(&few_keys(1, 100), &sink, ONE);
+    job.0.settings.key_groups = 64;
+    assert_refused(&world, &job, "E0434", "64 key groups");
+}
+
+#[test]
+fn a_target_that_was_emptied_is_not_gone_on_with_silently() {
+    let sink = MemorySink::default().exactly_once();
+    let tap = few_keys(1, 100).opened_to(50);
+    let world = World::new();
+    let handle = world.start(&counting(&tap, &sink, ONE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 50));
+    handle.checkpoint(LONG).unwrap();
+    assert!(handle.wait_until(LONG, |handle| handle.checkpoints()[0].published_at.is_some()));
+    // The second manifest knows that the first epoch is published.
+    handle.checkpoint(LONG).unwrap();
+    handle.abandon();
+    let other = MemorySink::default().exactly_once();
+    assert_refused(&world, &counting(&tap, &other, ONE), "E0438", "`out`");
+}
