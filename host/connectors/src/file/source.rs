@@ -1,6 +1,6 @@
 //! The file source: each file is a split.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::PathBuf;
 
 use contract::{Polled, Source, SourceReader, Split, SplitAssignment};
@@ -47,13 +47,14 @@ impl FileSource {
 
     /// Checks files that were not there when the source was made.
     fn check_new(&self, splits: &[SplitAssignment]) -> Result<(), Error> {
+        let known: HashSet<&String> = self.files.iter().collect();
         let names = splits.iter().map(|assigned| &assigned.split.name);
-        let new: Vec<String> = names.filter(|name| !self.files.contains(name)).cloned().collect();
+        let new: Vec<String> = names.filter(|name| !known.contains(name)).cloned().collect();
         if new.is_empty() {
             return Ok(());
         }
-        let there = listing::list(&self.options)?;
-        if let Some(unknown) = new.iter().find(|name| !there.contains(name)) {
+        let there: HashSet<String> = listing::list(&self.options)?.into_iter().collect();
+        if let Some(unknown) = new.iter().find(|name| !there.contains(*name)) {
             return Err(Error::UnknownSplit { split: unknown.clone(), path: self.options.path.clone() });
         }
         if let Some(csv) = self.options.csv() {
@@ -90,11 +91,11 @@ impl Source for FileSource {
             waiting: VecDeque::with_capacity(splits.len()),
             current: None,
             done: Vec::new(),
+            known: BTreeMap::new(),
             passed: Passed::default(),
             pool: ArenaPool::new(ARENA_BYTES),
         };
-        for mut assignment in splits {
-            assignment.identity = resume::identify(&assignment.split.name, &assignment.identity)?;
+        for assignment in splits {
             reader.admit(assignment)?;
         }
         reader.open_next()?;
@@ -102,11 +103,10 @@ impl Source for FileSource {
     }
 }
 
-/// A file that was read to its end.
-struct Done {
-    split: SplitIndex,
-    position: Position,
+/// What is known of a file, in whatever phase.
+struct Known {
     identity: Vec<u8>,
+    has_ended: bool,
 }
 
 /// Reads files one after the other.
@@ -114,10 +114,11 @@ struct FileReader {
     options: FileSourceOptions,
     rules: LineRules,
     id: SourceId,
-    /// With their identities of now.
     waiting: VecDeque<SplitAssignment>,
-    current: Option<(FileSplit, Vec<u8>)>,
-    done: Vec<Done>,
+    current: Option<FileSplit>,
+    done: Vec<(SplitIndex, Position)>,
+    /// Of all of them.
+    known: BTreeMap<SplitIndex, Known>,
     /// Of the files that are done.
     passed: Passed,
     pool: ArenaPool,
@@ -126,8 +127,10 @@ struct FileReader {
 impl FileReader {
     /// Takes a file, which waits unless it was read to its end before.
     fn admit(&mut self, assignment: SplitAssignment) -> Result<(), Error> {
-        let SplitAssignment { split, position, .. } = &assignment;
+        let SplitAssignment { split, position, identity } = &assignment;
         let position = position.unwrap_or_default();
+        let identity = resume::identify(&split.name, identity)?;
+        let mut has_ended = false;
         if position.0 > 0 {
             let input = listing::open(&self.options, &split.name)?;
             let cannot_open = |source| Error::Open { path: PathBuf::from(&split.name), source };
@@ -135,12 +138,14 @@ impl FileReader {
             if input.is_plain() && position.0 > end {
                 return Err(Error::PositionGone { split: split.name.clone(), position: position.0, end });
             }
-            if input.is_plain() && position.0 == end {
-                self.done.push(Done { split: split.index, position, identity: assignment.identity });
-                return Ok(());
-            }
+            has_ended = input.is_plain() && position.0 == end;
         }
-        self.waiting.push_back(assignment);
+        self.known.insert(split.index, Known { identity, has_ended });
+        if has_ended {
+            self.done.push((split.index, position));
+        } else {
+            self.waiting.push_back(assignment);
+        }
         Ok(())
     }
 
@@ -150,16 +155,18 @@ impl FileReader {
         let position = next.position.map_or(0, |position| position.0);
         let (options, rules) = (&self.options, self.rules.clone());
         let opened = FileSplit::open(options, rules, self.id, next.split.index, &next.split.name, position)?;
-        if let Some(next) = self.waiting.pop_front() {
-            self.current = Some((opened, next.identity));
-        }
+        self.waiting.pop_front();
+        self.current = Some(opened);
         Ok(true)
     }
 
     fn close_current(&mut self) {
-        if let Some((split, identity)) = self.current.take() {
+        if let Some(split) = self.current.take() {
             self.passed = self.passed + split.passed();
-            self.done.push(Done { split: split.index(), position: split.position(), identity });
+            self.done.push((split.index(), split.position()));
+            if let Some(known) = self.known.get_mut(&split.index()) {
+                known.has_ended = true;
+            }
         }
     }
 }
@@ -168,7 +175,7 @@ impl SourceReader for FileReader {
     fn poll(&mut self, max_rows: usize, max_bytes: usize) -> Result<Polled, contract::Error> {
         let most = Most { rows: max_rows.max(1), bytes: max_bytes };
         loop {
-            if let Some((split, _)) = &mut self.current {
+            if let Some(split) = &mut self.current {
                 if let Some(polled) = split.poll(&mut self.pool, most)? {
                     return Ok(polled);
                 }
@@ -181,26 +188,21 @@ impl SourceReader for FileReader {
     }
 
     fn positions(&self) -> Vec<(SplitIndex, Position)> {
-        let done = self.done.iter().map(|done| (done.split, done.position));
-        let current = self.current.iter().map(|(split, _)| (split.index(), split.position()));
+        let current = self.current.iter().map(|split| (split.index(), split.position()));
         let waiting = self.waiting.iter().map(|next| (next.split.index, next.position.unwrap_or_default()));
-        done.chain(current).chain(waiting).collect()
+        self.done.iter().copied().chain(current).chain(waiting).collect()
     }
 
     fn identity(&self, split: SplitIndex) -> Result<Vec<u8>, contract::Error> {
-        let done = self.done.iter().map(|done| (done.split, &done.identity));
-        let current = self.current.iter().map(|(split, identity)| (split.index(), identity));
-        let waiting = self.waiting.iter().map(|next| (next.split.index, &next.identity));
-        let found = done.chain(current).chain(waiting).find(|(index, _)| *index == split);
-        Ok(found.map(|(_, identity)| identity.clone()).unwrap_or_default())
+        Ok(self.known.get(&split).map(|known| known.identity.clone()).unwrap_or_default())
     }
 
     fn has_ended(&self, split: SplitIndex) -> bool {
-        self.done.iter().any(|done| done.split == split)
+        self.known.get(&split).is_some_and(|known| known.has_ended)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let passed = self.current.iter().fold(self.passed, |passed, (split, _)| passed + split.passed());
+        let passed = self.current.iter().fold(self.passed, |passed, split| passed + split.passed());
         vec![("empty-lines", passed.empty_lines), ("byte-order-marks", passed.byte_order_marks)]
     }
 }

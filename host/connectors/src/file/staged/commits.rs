@@ -56,7 +56,6 @@ pub(super) fn publish(publisher: &FilePublisher, epoch: Epoch, files: &[ToPublis
         return Ok(());
     }
     files.iter().try_for_each(|file| check_staged(epoch, file))?;
-    publisher.disk.ensure_dir(&commits)?;
     if !publisher.disk.create_whole(&commits, &name, &formats::encode(&commit))? {
         is_committed(&path, epoch, &commit)?;
     }

@@ -17,7 +17,7 @@ pub(super) const UNFINISHED: &str = ".tmp";
 /// Tells the unfinished files of one process apart.
 static UNFINISHED_FILES: AtomicU64 = AtomicU64::new(0);
 
-type Hook = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
+type Hook = Arc<dyn Fn(&'static str, &Path) -> io::Result<()> + Send + Sync>;
 
 /// Changes a disk, step by step.
 #[derive(Clone, Default)]
@@ -28,24 +28,30 @@ pub(super) struct Disk {
 
 impl Disk {
     fn step<T>(&self, doing: &'static str, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, Error> {
-        let hook = self.before_step.as_ref().map_or(Ok(()), |hook| hook());
+        let hook = self.before_step.as_ref().map_or(Ok(()), |hook| hook(doing, path));
         hook.and_then(|()| act()).map_err(|source| Error::Io { doing, path: path.to_owned(), source })
     }
 
-    /// Makes a directory that outlives a loss of power.
+    /// Makes a directory that outlives a loss of power, as far as `path` is not there.
     pub(super) fn ensure_dir(&self, path: &Path) -> Result<(), Error> {
         if path.is_dir() {
             return Ok(());
         }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if parent != Path::new(".") {
+        if let Some(parent) = parent(path) {
             self.ensure_dir(parent)?;
         }
         self.step("make the directory", path, || match fs::create_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
             made => made,
         })?;
-        self.sync_dir(parent)
+        self.sync_dir(parent(path).unwrap_or(Path::new(".")))
+    }
+
+    /// As [`Disk::ensure_dir`], though whoever made the directories below `root` ended before they were durable.
+    pub(super) fn ensure_durable_dir(&self, root: &Path, path: &Path) -> Result<(), Error> {
+        self.ensure_dir(path)?;
+        let mut below = path.ancestors().skip(1).take_while(|above| above.starts_with(root));
+        below.try_for_each(|above| self.sync_dir(above))
     }
 
     pub(super) fn sync_dir(&self, path: &Path) -> Result<(), Error> {
@@ -105,6 +111,10 @@ impl Disk {
             Err(error) => Err(error),
         })
     }
+}
+
+fn parent(path: &Path) -> Option<&Path> {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty())
 }
 
 /// The names in a directory, sorted; none where there is no directory.

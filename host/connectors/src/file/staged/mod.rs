@@ -35,8 +35,8 @@ mod tests;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use contract::{Delivery, Publisher, Sink, SinkWriter, WriterTask};
 use model::LineageId;
@@ -80,6 +80,8 @@ pub struct StagedFileSink {
     disk: Disk,
     /// The newest generation that writes through this sink; 0 before one does.
     generation: Arc<AtomicU64>,
+    /// The lineage whose directories are there.
+    prepared: Mutex<Option<LineageId>>,
 }
 
 impl std::fmt::Debug for StagedFileSink {
@@ -92,7 +94,7 @@ impl StagedFileSink {
     /// A sink; nothing is touched before it is opened.
     #[must_use]
     pub fn new(options: StagedFileSinkOptions) -> Self {
-        Self { options, disk: Disk::default(), generation: Arc::default() }
+        Self { options, disk: Disk::default(), generation: Arc::default(), prepared: Mutex::default() }
     }
 
     fn claim(&self, lineage: LineageId) -> Result<(), Error> {
@@ -101,7 +103,15 @@ impl StagedFileSink {
             return Err(Error::OneFile { path: path.clone() });
         }
         self.disk.ensure_dir(path)?;
-        owner::claim(&self.options, &self.disk, lineage)
+        owner::claim(&self.options, &self.disk, lineage)?;
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if *prepared != Some(lineage) {
+            let layout = self.options.layout;
+            self.disk.ensure_durable_dir(path, &publisher::staged_directory(path, layout, lineage))?;
+            self.disk.ensure_durable_dir(path, &publisher::ledger_directory(path, layout, lineage))?;
+            *prepared = Some(lineage);
+        }
+        Ok(())
     }
 }
 

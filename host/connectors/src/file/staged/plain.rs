@@ -96,7 +96,6 @@ fn intend(publisher: &FilePublisher, epoch: Epoch, commit: &Commit, files: &[ToP
                 return Err(Error::Foreign { epoch, path: part, what: "was not published by this sink" });
             }
         }
-        disk.ensure_dir(&ledger)?;
         disk.create_whole(&ledger, &name, &formats::encode(commit))?;
         return Ok(path);
     };

@@ -27,6 +27,14 @@ pub(super) fn staged_directory(directory: &Path, layout: FileLayout, lineage: Li
     }
 }
 
+/// Where a lineage keeps its ledger.
+pub(super) fn ledger_directory(directory: &Path, layout: FileLayout, lineage: LineageId) -> PathBuf {
+    match layout {
+        FileLayout::Commits => commits::directory(directory, lineage),
+        FileLayout::Plain => plain::directory(directory, lineage),
+    }
+}
+
 /// Publishes one lineage.
 pub(super) struct FilePublisher {
     pub(super) options: StagedFileSinkOptions,
@@ -43,12 +51,8 @@ pub(super) struct ToPublish<'o> {
 }
 
 impl FilePublisher {
-    /// Where this layout keeps its ledger.
     pub(super) fn ledger(&self) -> PathBuf {
-        match self.options.layout {
-            FileLayout::Commits => commits::directory(&self.options.path, self.lineage),
-            FileLayout::Plain => plain::directory(&self.options.path, self.lineage),
-        }
+        ledger_directory(&self.options.path, self.options.layout, self.lineage)
     }
 
     fn last(&self) -> Result<Option<Epoch>, Error> {
@@ -102,11 +106,7 @@ impl FilePublisher {
         };
         let mut removed = self.remove_unfinished(&hidden(directory))?;
         for lineage in disk::names(&lineages)?.iter().filter_map(|name| LineageId::parse(name)) {
-            let ledger = match self.options.layout {
-                FileLayout::Commits => commits::directory(directory, lineage),
-                FileLayout::Plain => plain::directory(directory, lineage),
-            };
-            removed += self.remove_unfinished(&ledger)?;
+            removed += self.remove_unfinished(&ledger_directory(directory, self.options.layout, lineage))?;
             if self.options.layout == FileLayout::Commits {
                 kept.extend(commits::listed(directory, lineage)?);
             }

@@ -89,7 +89,6 @@ impl StagedWriter {
     }
 
     fn open_next(&mut self) -> Result<OpenFile, contract::Error> {
-        self.disk.ensure_dir(&self.target.directory).map_err(cannot_stage)?;
         loop {
             let name = file_name(&self.task, self.number, self.target.ending);
             self.number += 1;

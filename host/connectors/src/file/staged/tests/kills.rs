@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::*;
 
 /// More steps than publishing one epoch takes.
-const MOST_STEPS: usize = 18;
+const MOST_STEPS: usize = 22;
 
 /// A sink whose process ends before step `last`, from 0.
 fn ending_before(options: &StagedFileSinkOptions, last: usize) -> StagedFileSink {
     let mut sink = StagedFileSink::new(options.clone());
     let steps = AtomicUsize::new(0);
-    sink.disk.before_step = Some(Arc::new(move || {
+    sink.disk.before_step = Some(Arc::new(move |_, _| {
         if steps.fetch_add(1, Ordering::SeqCst) < last { Ok(()) } else { Err(io::Error::other("the process ends")) }
     }));
     sink
@@ -109,7 +109,9 @@ fn a_process_that_ends_while_orphans_are_removed_leaves_the_rest_to_the_next() {
             let listed = prepare(&options);
             drop(open(&StagedFileSink::new(options.clone())).stage(Epoch(4)).expect("staged"));
             stage(&mut *open(&StagedFileSink::new(options.clone())), 4, &["orphan"]);
-            drop(publisher(&ending_before(&options, last)).discard_orphans(&listed));
+            if let Ok(Some(mut publisher)) = ending_before(&options, last).publisher(LINEAGE) {
+                drop(publisher.discard_orphans(&listed));
+            }
             let sink = StagedFileSink::new(options);
             let mut publisher = publisher(&sink);
             publisher.discard_orphans(&listed).expect("the rest is removed");
@@ -135,4 +137,56 @@ fn unfinished_files_of_a_publisher_that_ended_are_removed_as_orphans() {
             assert_eq!(texts(root.path(), layout), ["one", "two", "three"], "{layout}, step {last}");
         }
     }
+}
+
+/// What a publisher does to the disk for epoch 3, in order, without what differs from run to run.
+fn steps(layout: FileLayout) -> Vec<String> {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = options(root.path(), layout);
+    let staged = prepare(&options);
+    let mut sink = StagedFileSink::new(options);
+    let log: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&log);
+    let base = root.path().to_owned();
+    sink.disk.before_step = Some(Arc::new(move |doing, path| {
+        let path = path.strip_prefix(&base).expect("below the directory").display().to_string();
+        let path = path.replace(&LINEAGE.to_string(), "L");
+        let path =
+            path.split_once(&format!("-{}-", std::process::id())).map_or(path.clone(), |(name, _)| name.to_owned());
+        noted.lock().expect("a log").push(format!("{doing} {path}"));
+        Ok(())
+    }));
+    let mut publisher = publisher(&sink);
+    log.lock().expect("a log").clear();
+    publisher.publish(Epoch(3), &staged).expect("published");
+    drop(publisher);
+    log.lock().expect("a log").clone()
+}
+
+#[test]
+fn what_a_step_relies_on_is_durable_before_it() {
+    let numbered = "00000000000000000003.json";
+    assert_eq!(
+        steps(FileLayout::Commits),
+        [
+            format!("write _commits/L/.{numbered}"),
+            format!("rename to _commits/L/{numbered}"),
+            "sync the directory _commits/L".to_owned(),
+        ]
+    );
+    assert_eq!(
+        steps(FileLayout::Plain),
+        [
+            format!("write .tidegate/L/.publishing-{numbered}"),
+            format!("rename to .tidegate/L/publishing-{numbered}"),
+            "sync the directory .tidegate/L".to_owned(),
+            "rename to part-0000000003-00000-00000-L.txt".to_owned(),
+            "rename to part-0000000003-00000-00001-L.txt".to_owned(),
+            "sync the directory ".to_owned(),
+            "sync the directory .tidegate/L/staged".to_owned(),
+            format!("rename to .tidegate/L/published-{numbered}"),
+            "sync the directory .tidegate/L".to_owned(),
+            "remove .tidegate/L/published-00000000000000000001.json".to_owned(),
+        ]
+    );
 }

@@ -79,7 +79,7 @@ fn a_barrier_costs_the_writer_no_step_on_the_disk() {
     let mut sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&steps);
-    sink.disk.before_step = Some(Arc::new(move || {
+    sink.disk.before_step = Some(Arc::new(move |_, _| {
         counted.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }));
@@ -116,7 +116,7 @@ fn a_staging_that_fails_fails_the_writer_too() {
     let mut sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
     let is_full = Arc::new(AtomicUsize::new(0));
     let full = Arc::clone(&is_full);
-    sink.disk.before_step = Some(Arc::new(move || match full.load(Ordering::SeqCst) {
+    sink.disk.before_step = Some(Arc::new(move |_, _| match full.load(Ordering::SeqCst) {
         0 => Ok(()),
         _ => Err(std::io::Error::other("no space left")),
     }));
