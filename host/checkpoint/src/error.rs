@@ -42,6 +42,29 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// The medium refused a write for another one at the same time, of which nothing is there.
+    #[error("create {object} in the checkpoint store: another write is under way")]
+    Conflict {
+        /// The object.
+        object: String,
+    },
+    /// The store creates a second object where there is one: two owners of a job would not notice each other.
+    /// Not retryable.
+    #[error("the store at `{place}` cannot be used: {evidence}")]
+    NotExclusive {
+        /// The store.
+        place: String,
+        /// What it did when it was tried out.
+        evidence: String,
+    },
+    /// The name of a store is none. Not retryable.
+    #[error("`{url}` names no store: {reason}")]
+    BadUrl {
+        /// What was given.
+        url: String,
+        /// The rule it breaks.
+        reason: String,
+    },
     /// The medium has no room. The same call succeeds when there is some.
     #[error("{action} in the checkpoint store: there is no room: {source}")]
     Full {
@@ -141,12 +164,16 @@ impl Error {
         match self {
             Self::Damaged { .. } => Some("E0401"),
             Self::NewerFormat { .. } => Some("E0402"),
-            Self::Medium { .. } | Self::CannotStart { .. } | Self::RootUnusable { .. } => Some("E0403"),
+            Self::Medium { .. } | Self::Conflict { .. } | Self::CannotStart { .. } | Self::RootUnusable { .. } => {
+                Some("E0403")
+            }
             Self::Missing { .. } => Some("E0404"),
             Self::RootMissing { .. } => Some("E0405"),
             Self::RootNotFolder { .. } => Some("E0406"),
             Self::NotAllowed { .. } => Some("E0407"),
             Self::Full { .. } => Some("E0408"),
+            Self::BadUrl { .. } => Some("E0409"),
+            Self::NotExclusive { .. } => Some("E0410"),
             Self::NonceReused { .. }
             | Self::ContentDiffers { .. }
             | Self::NewestRemoved { .. }
@@ -157,11 +184,13 @@ impl Error {
     fn blame_and_retry(&self) -> (Blame, Retry) {
         match self {
             Self::Damaged { .. } | Self::Missing { .. } => (Blame::External, Retry::No),
-            Self::Medium { .. } | Self::Full { .. } => (Blame::External, Retry::Backoff),
+            Self::Medium { .. } | Self::Conflict { .. } | Self::Full { .. } => (Blame::External, Retry::Backoff),
             Self::NotAllowed { .. } => (Blame::Config, Retry::Backoff),
-            Self::NewerFormat { .. } | Self::RootMissing { .. } | Self::RootNotFolder { .. } => {
-                (Blame::Config, Retry::No)
-            }
+            Self::NewerFormat { .. }
+            | Self::BadUrl { .. }
+            | Self::NotExclusive { .. }
+            | Self::RootMissing { .. }
+            | Self::RootNotFolder { .. } => (Blame::Config, Retry::No),
             Self::RootUnusable { .. } => (Blame::External, Retry::No),
             Self::CannotStart { .. }
             | Self::NonceReused { .. }

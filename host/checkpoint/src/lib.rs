@@ -28,8 +28,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use contract::{CheckpointStore, SnapshotStore};
+use object_store::path::Path as ObjectPath;
 
+use contract::{CheckpointStore, SnapshotStore};
+use model::JobName;
+
+use crate::log::Log;
+use crate::medium::Medium;
+use crate::objects::Objects;
+
+mod collect;
 mod error;
 mod frame;
 mod local;
@@ -37,14 +45,28 @@ mod log;
 mod medium;
 mod objects;
 mod pieces;
+#[cfg(feature = "s3")]
+mod s3;
+pub mod savepoint;
 
+pub use collect::{Collected, Garbage, collect};
 pub use error::Error;
 pub use local::LocalStore;
+#[cfg(feature = "s3")]
+pub use s3::{S3Credentials, S3Store};
 
 /// The folder of all jobs, below the root.
 const JOBS_FOLDER: &str = "jobs";
 /// The folder of a job's log, below its place.
 const LOG_FOLDER: &str = "log";
+
+/// The place of `job` in `medium`, below `root`.
+fn place_of(medium: Medium, root: &ObjectPath, job: &JobName) -> JobStore {
+    let medium = Arc::new(medium);
+    let place = root.clone().join(JOBS_FOLDER).join(job.as_str());
+    let log = Log::new(Arc::clone(&medium), place.clone().join(LOG_FOLDER));
+    JobStore { log: Arc::new(log), objects: Arc::new(Objects::new(medium, place)) }
+}
 
 /// The place of one job.
 #[derive(Clone)]

@@ -7,16 +7,13 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use contract::{CheckpointStore, SnapshotStore};
 use model::JobName;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 
 use crate::error::Error;
-use crate::log::Log;
 use crate::medium::{Medium, sync_folder};
-use crate::objects::Objects;
-use crate::{JOBS_FOLDER, JobStore, LOG_FOLDER};
+use crate::{JOBS_FOLDER, JobStore, LOG_FOLDER, place_of};
 
 /// What a root is tried out with: more than a file system keeps in the entry of a file.
 const PROBE_BYTES: usize = 64 * 1024;
@@ -44,11 +41,7 @@ impl LocalStore {
         }
         let opened = LocalFileSystem::new_with_prefix(root);
         let files = opened.map_err(|source| Error::medium("open a folder", source))?.with_fsync(true);
-        let medium = Arc::new(Medium::of_folder(Arc::new(files), root));
-        let place = ObjectPath::from_iter([JOBS_FOLDER, job.as_str()]);
-        let log: Arc<dyn CheckpointStore> = Arc::new(Log::new(Arc::clone(&medium), place.clone().join(LOG_FOLDER)));
-        let objects: Arc<dyn SnapshotStore> = Arc::new(Objects::new(medium, place));
-        Ok(JobStore { log, objects })
+        Ok(place_of(Medium::of_folder(Arc::new(files), root), &ObjectPath::default(), job))
     }
 
     /// The jobs that have a place below `root`, by name.

@@ -13,6 +13,9 @@ use crate::medium::{Medium, Put};
 /// Digits of the largest number, so that names sort as numbers do.
 const DIGITS: usize = 20;
 
+/// How often a creation is tried that ran into another one of which nothing is there.
+const ATTEMPTS: u32 = 3;
+
 /// Numbered objects in one folder of a medium.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -28,19 +31,21 @@ impl Log {
     fn try_create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error> {
         let frame = PutPayload::from(frame::encode(nonce, body));
         let at = self.path_of(number);
-        let creation = match self.medium.create(&at, frame) {
-            Ok(Put::Created) => Creation::Created,
-            Ok(Put::Exists) => self.whose(number, nonce, body)?.ok_or_else(|| Error::Damaged {
-                object: of_log(number),
-                reason: "it exists, and is gone when read".to_owned(),
-            })?,
-            Err(source) => self.after_no_answer(number, nonce, body, source)?,
-        };
-        // The number may have been free only because its object was removed: then there are higher ones.
-        match creation {
-            Creation::Created if self.try_newest()?.is_some_and(|newest| newest > number) => Ok(Creation::Taken),
-            other => Ok(other),
+        for _ in 0..ATTEMPTS {
+            let creation = match self.medium.create(&at, frame.clone()) {
+                Ok(Put::Created) => Some(Creation::Created),
+                Ok(Put::Exists) => self.whose(number, nonce, body)?,
+                Err(source) => Some(self.after_no_answer(number, nonce, body, source)?),
+            };
+            // The number may be free only because its object was removed: then there are higher ones.
+            let overtaken = self.try_newest()?.is_some_and(|newest| newest > number);
+            match creation {
+                _ if overtaken => return Ok(Creation::Taken),
+                Some(creation) => return Ok(creation),
+                None => {}
+            }
         }
+        Err(Error::Conflict { object: of_log(number) })
     }
 
     /// What came of a creation that was not answered: it is read back, and stays unknown where nothing is there, since

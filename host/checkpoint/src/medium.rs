@@ -23,18 +23,32 @@ pub(crate) enum Put {
     Exists,
 }
 
-/// A folder of a disk. Several threads may use it at once, each of them does its own input and output.
+/// Where objects lie. Several threads may use it at once.
 #[derive(Debug)]
 pub(crate) struct Medium {
     store: Arc<dyn ObjectStore>,
-    /// The folder, where it is one of this machine.
+    /// The folder, where it is one of this machine: then each thread does its own input and output.
     folder: Option<PathBuf>,
+    /// What drives the calls over a network.
+    #[cfg(feature = "s3")]
+    network: Option<crate::s3::Network>,
 }
 
 impl Medium {
     /// A folder of this machine, behind `store`.
     pub(crate) fn of_folder(store: Arc<dyn ObjectStore>, folder: &Path) -> Self {
-        Self { store, folder: Some(folder.to_owned()) }
+        Self {
+            store,
+            folder: Some(folder.to_owned()),
+            #[cfg(feature = "s3")]
+            network: None,
+        }
+    }
+
+    /// A store behind a network.
+    #[cfg(feature = "s3")]
+    pub(crate) fn of_network(store: Arc<dyn ObjectStore>, network: crate::s3::Network) -> Self {
+        Self { store, folder: None, network: Some(network) }
     }
 
     /// Creates an object unless something is there.
@@ -81,6 +95,13 @@ impl Medium {
         Ok(listed.objects.iter().filter_map(|it| it.location.filename().map(str::to_owned)).collect())
     }
 
+    /// The folders directly below a folder: their names.
+    #[cfg(feature = "s3")]
+    pub(crate) fn folders(&self, folder: &ObjectPath) -> Result<Vec<String>, object_store::Error> {
+        let listed = self.wait(self.store.list_with_delimiter(Some(folder)))?;
+        Ok(listed.common_prefixes.iter().filter_map(|it| it.filename().map(str::to_owned)).collect())
+    }
+
     /// The objects below a folder, at any depth.
     pub(crate) fn below(&self, folder: &ObjectPath) -> Result<Vec<object_store::ObjectMeta>, object_store::Error> {
         use futures_util::TryStreamExt;
@@ -120,6 +141,10 @@ impl Medium {
     }
 
     fn wait<F: Future>(&self, future: F) -> F::Output {
+        #[cfg(feature = "s3")]
+        if let Some(network) = &self.network {
+            return network.wait(future);
+        }
         block_on(future)
     }
 }

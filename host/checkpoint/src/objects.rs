@@ -47,6 +47,8 @@ impl Objects {
             Err(Error::Damaged { .. }) if self.is_whole(&handle.name)? => {
                 Err(Error::ContentDiffers { name: handle.name })
             }
+            // The write that was in the way has not arrived, or has failed.
+            Err(Error::Missing { name }) => Err(Error::Conflict { object: format!("object `{name}`") }),
             Err(error) => Err(error),
         }
     }

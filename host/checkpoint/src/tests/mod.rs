@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use crate::{JobStore, LocalStore};
 
+mod collecting;
 mod log;
 mod objects;
 mod opening;
