@@ -61,8 +61,22 @@ pub(crate) enum Command {
     Test(Test),
     /// Run one job in this process.
     #[command(after_help = "Examples:\n  tidegate run examples/dedup/job.yaml\n  \
-        tidegate run job.yaml --output json | jq .operators\n  tidegate run job.yaml --check")]
+        tidegate run job.yaml --output json | jq .operators\n  tidegate run job.yaml --check\n  \
+        tidegate run job.yaml --storage /var/lib/tidegate     # resumes from the newest checkpoint there\n  \
+        tidegate run job.yaml --parallelism 4                 # resumes with its state spread anew")]
     Run(Run),
+    /// The checkpoints of a job.
+    Checkpoint {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::commands::checkpoint::Command,
+    },
+    /// The files that an exactly-once sink has published.
+    Files {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::commands::files::Command,
+    },
     /// Print the JSON Schema of the job file.
     #[command(after_help = "Example:\n  tidegate schema > job.schema.json")]
     Schema,
@@ -184,6 +198,22 @@ pub(crate) struct Run {
     /// Parallelism of every operator that does not name its own, instead of the job file's.
     #[arg(long, value_name = "N")]
     pub(crate) parallelism: Option<u32>,
+    /// The storage root, where a job with `checkpoint` keeps its place; `.tidegate` beside the job file unless given.
+    #[arg(long, env = "TIDEGATE_STORAGE", value_name = "DIR")]
+    pub(crate) storage: Option<PathBuf>,
+    /// Begin again with nothing, in a new lineage: what was published is published again. Asks for --yes.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Do what --fresh would ask about.
+    #[arg(long, requires = "fresh")]
+    pub(crate) yes: bool,
+    /// State of the last checkpoint that may be dropped: `UID/STATE`, or `UID` for all that an operator keeps. May be
+    /// given more than once.
+    #[arg(long, value_name = "UID/STATE")]
+    pub(crate) allow_dropped_state: Vec<String>,
+    /// Go on though the target of a sink does not know what was published: it is a new one, or was emptied on purpose.
+    #[arg(long)]
+    pub(crate) allow_emptied_target: bool,
     /// No progress, only the summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,

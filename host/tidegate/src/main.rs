@@ -3,10 +3,14 @@
 //! It names every implementation and wires them together; it holds no engine logic. Each command is a
 //! module of [`commands`]; what the job file says becomes a runtime graph in [`wiring`].
 
+mod adopt;
 mod args;
 mod commands;
+mod figures;
 mod files;
+mod randomness;
 mod report;
+mod storage;
 mod telemetry;
 mod wiring;
 
@@ -42,6 +46,8 @@ fn dispatch(cli: &Cli) -> Result<ExitCode, CliError> {
         Command::Build(args) => commands::build::run(args, output),
         Command::Test(args) => commands::test::run(args, output),
         Command::Run(args) => commands::run::run(args, output),
+        Command::Checkpoint { command } => commands::checkpoint::run(command, output),
+        Command::Files { command } => commands::files::run(command, output),
         Command::Schema => commands::texts::schema(),
         Command::Completions { shell } => commands::texts::completions(*shell),
         Command::Man => commands::texts::man(),

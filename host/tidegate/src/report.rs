@@ -105,6 +105,14 @@ impl CliError {
         self
     }
 
+    /// What is wrong, in short.
+    pub(crate) fn first_line(&self) -> String {
+        let first = self.problems.first();
+        let code = first.and_then(|problem| problem.code.as_ref()).map(|code| format!("{code} ")).unwrap_or_default();
+        let message = first.map(|problem| problem.message.lines().next().unwrap_or_default()).unwrap_or_default();
+        format!("{code}{message}")
+    }
+
     /// Prints it on standard error and says how the process ends.
     pub(crate) fn print(&self, output: OutputFormat) -> ExitCode {
         let text = match output {

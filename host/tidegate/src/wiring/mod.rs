@@ -14,7 +14,7 @@ use std::sync::Arc;
 use contract::FunctionFactory;
 use format::{CsvFormat, Format};
 use model::job::{CsvSpec, FormatSpec, FunctionSpec, JobSpec, StateBackendKind};
-use model::{Descriptor, OperatorUid};
+use model::{Descriptor, LineageId, OperatorUid};
 use runtime::{FunctionInput, FunctionNode, JobGraph, Settings};
 
 use crate::commands::run::job_file_error;
@@ -31,8 +31,9 @@ pub(crate) struct Wired {
     pub(crate) writes_only_stdout: bool,
 }
 
-/// Opens modules, checks the whole job, and makes its graph. Nothing is read or written yet.
-pub(crate) fn wire(spec: &JobSpec, modules: &Modules) -> Result<Wired, CliError> {
+/// Opens modules, checks the whole job, and makes its graph. Nothing is read or written yet. In a rewind the
+/// sinks take the place of the lineage `takes_over`.
+pub(crate) fn wire(spec: &JobSpec, modules: &Modules, takes_over: Option<LineageId>) -> Result<Wired, CliError> {
     let factories = open_modules(spec, modules)?;
     let descriptors: BTreeMap<OperatorUid, Descriptor> =
         factories.iter().map(|(uid, factory)| (uid.clone(), factory.descriptor().clone())).collect();
@@ -50,9 +51,9 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules) -> Result<Wired, CliError>
     let formats = spec.sink_formats(&descriptors);
     for sink in &spec.sinks {
         let writes = formats.get(&sink.uid).unwrap_or(&FormatSpec::Json);
-        graph.sinks.push(sinks::node(spec, sink, writes));
+        graph.sinks.push(sinks::node(spec, sink, writes, takes_over));
     }
-    graph.dead_letters = spec.dead_letters.as_ref().map(|connector| sinks::dead_letters(spec, connector));
+    graph.dead_letters = spec.dead_letters.as_ref().map(|connector| sinks::dead_letters(spec, connector, takes_over));
     paths::check(spec, &graph.sources)?;
     graph.check().map_err(contract::Error::from)?;
     for function in &graph.functions {

@@ -59,7 +59,7 @@ fn files_read(spec: &JobSpec, sources: &[SourceNode]) -> Result<BTreeMap<FileId,
         if let SourceConnector::File(file) = &source.connector {
             note(&spec.resolve(&file.path), format!("read by source `{}`", source.uid));
             for split in node.source.splits()? {
-                note(Path::new(&split.name), format!("read by source `{}`", source.uid));
+                note(&spec.directory().join(&split.name), format!("read by source `{}`", source.uid));
             }
         }
     }

@@ -3,32 +3,53 @@
 use std::sync::Arc;
 
 use connectors::blackhole::BlackholeSink;
-use connectors::file::{FileSink, FileSinkOptions};
+use connectors::file::{FileLayout, FileSink, FileSinkOptions, StagedFileSink, StagedFileSinkOptions};
 use connectors::stdout::StdoutSink;
-use contract::Sink;
+use contract::{Delivery, Sink};
+use model::LineageId;
 use model::job::{FormatSpec, JobSpec, SinkConnector, SinkSpec};
 use runtime::SinkNode;
 
 use super::format;
 
-/// The node of a sink that writes values of the format `writes`.
-pub(super) fn node(spec: &JobSpec, sink: &SinkSpec, writes: &FormatSpec) -> SinkNode {
+/// The node of a sink that writes values of the format `writes`; in a rewind it takes the place of another lineage.
+pub(super) fn node(spec: &JobSpec, sink: &SinkSpec, writes: &FormatSpec, takes_over: Option<LineageId>) -> SinkNode {
     SinkNode {
         uid: sink.uid.clone(),
         inputs: sink.from.clone(),
-        sink: connector(spec, &sink.connector, writes),
+        sink: connector(spec, sink.uid.as_str(), &sink.connector, writes, takes_over),
         format: format(writes, &[]),
         parallelism: sink.parallelism,
     }
 }
 
 /// The dead letters are JSON documents, wherever they go.
-pub(super) fn dead_letters(spec: &JobSpec, wanted: &SinkConnector) -> Arc<dyn Sink> {
-    connector(spec, wanted, &FormatSpec::Json)
+pub(super) fn dead_letters(spec: &JobSpec, wanted: &SinkConnector, takes_over: Option<LineageId>) -> Arc<dyn Sink> {
+    connector(spec, "dead-letters", wanted, &FormatSpec::Json, takes_over)
 }
 
-fn connector(spec: &JobSpec, wanted: &SinkConnector, format: &FormatSpec) -> Arc<dyn Sink> {
+fn connector(
+    spec: &JobSpec,
+    uid: &str,
+    wanted: &SinkConnector,
+    format: &FormatSpec,
+    takes_over: Option<LineageId>,
+) -> Arc<dyn Sink> {
     match wanted {
+        SinkConnector::File(file) if file.delivery == Delivery::ExactlyOnce => {
+            Arc::new(StagedFileSink::new(StagedFileSinkOptions {
+                path: spec.resolve(&file.path),
+                layout: match file.layout {
+                    model::job::FileLayout::Plain => FileLayout::Plain,
+                    model::job::FileLayout::Commits => FileLayout::Commits,
+                },
+                compression: file.compression,
+                format: format.clone(),
+                roll_bytes: file.roll_bytes,
+                owner: format!("job `{}`, sink `{uid}`", spec.name),
+                takes_over,
+            }))
+        }
         SinkConnector::File(file) => {
             let options = FileSinkOptions::from_spec(file, format, spec.resolve(&file.path));
             Arc::new(FileSink::new(options))

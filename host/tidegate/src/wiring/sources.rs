@@ -1,15 +1,15 @@
 //! Sources of the job file, and the one that `tidegate test` reads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use connectors::file::{FileSource, FileSourceOptions};
 use connectors::generator::{GeneratorOptions, GeneratorSource};
-use contract::Source;
+use contract::{Source, SourceReader, Split, SplitAssignment};
 use model::job::{
     CsvSpec, FileSourceSpec, FormatSpec, JobSpec, OnError, SourceCompression, SourceConnector, SourceSpec,
 };
-use model::{OperatorUid, Parallelism};
+use model::{OperatorUid, Parallelism, SourceId};
 use runtime::{EventTimeCut, SourceNode, SystemClock, Watermarks};
 
 use super::format;
@@ -24,7 +24,7 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec) -> Result<SourceNode, Cl
             let options = FileSourceOptions::from_spec(file, &source.format, spec.resolve(&file.path));
             let files = FileSource::new(options)?;
             let columns = files.columns().to_vec();
-            (Arc::new(files), columns)
+            (Arc::new(NamedFrom::new(spec.directory(), files)), columns)
         }
         SourceConnector::Generator(generator) => {
             let options = GeneratorOptions { spec: generator.clone(), parallelism };
@@ -43,6 +43,45 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec) -> Result<SourceNode, Cl
         on_error: source.on_error,
         parallelism,
     })
+}
+
+/// A file source whose splits are named from the directory of the job file: a position is found again however
+/// the job file was named, and after its directory was moved as a whole.
+struct NamedFrom {
+    directory: PathBuf,
+    files: FileSource,
+}
+
+impl NamedFrom {
+    fn new(directory: &Path, files: FileSource) -> Self {
+        Self { directory: directory.to_owned(), files }
+    }
+
+    fn name(&self, path: String) -> String {
+        let inside = Path::new(&path).strip_prefix(&self.directory).ok().and_then(Path::to_str);
+        inside.map(str::to_owned).unwrap_or(path)
+    }
+}
+
+impl Source for NamedFrom {
+    fn splits(&self) -> Result<Vec<Split>, contract::Error> {
+        let splits = self.files.splits()?.into_iter();
+        Ok(splits.map(|split| Split { name: self.name(split.name), ..split }).collect())
+    }
+
+    fn open(&self, id: SourceId, splits: Vec<SplitAssignment>) -> Result<Box<dyn SourceReader>, contract::Error> {
+        let paths = self.files.splits()?;
+        let splits = splits.into_iter().map(|mut assigned| {
+            // The name that the source itself gives: it judges what it does not know.
+            if let Some(path) = paths.iter().find(|path| path.index == assigned.split.index)
+                && self.name(path.name.clone()) == assigned.split.name
+            {
+                assigned.split.name.clone_from(&path.name);
+            }
+            assigned
+        });
+        self.files.open(id, splits.collect())
+    }
 }
 
 /// Whether a source never comes to its end.

@@ -1,20 +1,24 @@
 //! `tidegate run`: one job in this process.
 
-mod figures;
+mod attempts;
+mod durable;
+mod fresh;
+mod lead;
 mod progress;
+mod stopping;
 mod summary;
+mod tally;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use connectors::stdout::READER_GONE;
 use cpu_time::ProcessTime;
 use model::job::JobSpec;
-use model::{MAX_PARALLELISM, Parallelism};
-use runtime::{JobHandle, Outcome, SystemClock};
+use model::{LineageId, MAX_PARALLELISM, Parallelism};
+use runtime::Outcome;
 
+use self::stopping::Stopping;
 use crate::args::{OutputFormat, Run};
 use crate::commands::texts::print;
 use crate::files::read_bounded;
@@ -32,36 +36,55 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         wiring::check_ends(&spec)?;
     }
     let quiet = args.quiet || output == OutputFormat::Json;
-    let wired = wire(&spec, args, quiet)?;
-    if !quiet {
-        say_notes(&wired);
+    let mut place = match &spec.checkpoint {
+        Some(_) if !args.check => Some(durable::open_place(&spec, args)?),
+        _ => None,
+    };
+    if let (true, Some(place)) = (args.fresh, &mut place) {
+        fresh::begin(place, args.yes)?;
     }
+    let wired = wire(&spec, args, quiet, place.as_ref().and_then(durable::Place::takes_over))?;
     if args.check {
         return say_checked(&wired, output);
     }
-    let name = wired.graph.name.clone();
     let started = ProcessTime::now();
-    let job = runtime::start(&wired.graph, Arc::new(SystemClock::new()))?;
-    cancel_on_signal(&job)?;
-    progress::follow(&job, quiet);
-    let summary = match job.wait() {
-        Ok(summary) => summary,
-        // `tidegate run … | head`: whoever read our records has enough of them, and there are no others.
-        Err(failure) if wired.writes_only_stdout && failure.code.as_deref() == Some(READER_GONE) => {
-            return Ok(ExitCode::SUCCESS);
+    let stopping = Stopping::on_signals()?;
+    let led = match (&spec.checkpoint, &place) {
+        (Some(checkpoint), Some(place)) => {
+            let durability = place.durability(checkpoint, args)?;
+            lead::durable(&lead::Durable { wired: &wired, place, durability, restart: spec.restart }, &stopping, quiet)?
         }
-        Err(failure) => return Err(CliError::of(failure_problem(&failure))),
+        _ => {
+            refuse_without_checkpoint(args)?;
+            lead::plain(&wired, &stopping, quiet)?
+        }
     };
-
-    let report = summary::Report { job: name.as_str(), summary: &summary, cpu: started.elapsed() };
+    let Some(ended) = led else { return Ok(ExitCode::SUCCESS) };
+    let report = summary::Report { graph: &wired.graph, ended: &ended, cpu: started.elapsed() };
     match output {
         OutputFormat::Human => print_report(&report.text(), wired.writes_stdout)?,
         OutputFormat::Json => print_report(&json_line(&report.document())?, wired.writes_stdout)?,
     }
-    Ok(match summary.outcome {
+    Ok(match ended.summary.outcome {
         Outcome::Finished => ExitCode::SUCCESS,
         Outcome::Cancelled => ExitCode::from(CANCELLED),
     })
+}
+
+/// Refuses options that only a job with checkpoints can follow.
+fn refuse_without_checkpoint(args: &Run) -> Result<(), CliError> {
+    let given = [
+        ("--fresh", args.fresh),
+        ("--allow-dropped-state", !args.allow_dropped_state.is_empty()),
+        ("--allow-emptied-target", args.allow_emptied_target),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            Err(CliError::usage(format!("{option}: the job has no `checkpoint`, so nothing is kept of it"))
+                .with_help("add `checkpoint: {}` to the job file"))
+        }
+    }
 }
 
 /// Reads and checks a job file.
@@ -98,28 +121,14 @@ pub(crate) fn job_file_error(errors: model::job::JobFileErrors) -> CliError {
     CliError::in_text(problems.collect(), source)
 }
 
-fn wire(spec: &JobSpec, args: &Run, quiet: bool) -> Result<Wired, CliError> {
+fn wire(spec: &JobSpec, args: &Run, quiet: bool, takes_over: Option<LineageId>) -> Result<Wired, CliError> {
     let modules = Modules::new(&LoadOptions {
         cache: args.cache.as_deref(),
         in_process: args.compile_in_process,
         fuel: !args.no_fuel,
         quiet: quiet || !std::io::stderr().is_terminal(),
     })?;
-    wiring::wire(spec, &modules)
-}
-
-/// What a function declares and this version does not do yet.
-fn say_notes(wired: &Wired) {
-    for function in &wired.graph.functions {
-        for state in function.factory.descriptor().states.iter().filter(|state| state.ttl.is_some()) {
-            let note = format!(
-                "note: `{}`: the time to live of state `{}` is recorded; entries do not expire yet\n",
-                function.uid, state.name
-            );
-            // A note that nobody can read is no reason to stop.
-            drop(std::io::stderr().write_all(note.as_bytes()));
-        }
-    }
+    wiring::wire(spec, &modules, takes_over)
 }
 
 fn say_checked(wired: &Wired, output: OutputFormat) -> Result<ExitCode, CliError> {
@@ -137,20 +146,6 @@ fn say_checked(wired: &Wired, output: OutputFormat) -> Result<ExitCode, CliError
         ),
         OutputFormat::Json => print(json_line(&serde_json::json!({ "job": graph.name, "ready": true }))?.as_bytes()),
     }
-}
-
-/// Ctrl-C and SIGTERM end the job in good order; a second one ends the process at once.
-fn cancel_on_signal(job: &JobHandle) -> Result<(), CliError> {
-    let canceller = job.canceller();
-    let mut asked = false;
-    let handler = move || {
-        if asked {
-            std::process::exit(i32::from(CANCELLED));
-        }
-        asked = true;
-        canceller.cancel();
-    };
-    ctrlc::set_handler(handler).map_err(|error| CliError::failed(format!("handle Ctrl-C: {error}")))
 }
 
 /// The summary goes to standard output, unless a sink of the job writes its records there.

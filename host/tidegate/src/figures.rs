@@ -1,7 +1,8 @@
-//! Figures as a person reads them: rates, shares, counts. Pure.
+//! Figures as a person reads them: rates, shares, counts, sizes, times. Pure.
 
 use std::time::Duration;
 
+use model::Delivery;
 use runtime::{JobSnapshot, OperatorSnapshot};
 
 /// What an operator did between two looks at a job.
@@ -71,6 +72,41 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
+/// Bytes as `3.4 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    bytesize::ByteSize(bytes).display().iec().to_string()
+}
+
+/// Milliseconds since 1970 as `2024-05-01T12:00:00.250Z`; `None` for a time that is not known, or that no
+/// calendar reaches.
+pub(crate) fn time_text(millis: i64) -> Option<String> {
+    // The last moment of the year 9999.
+    const LAST: i64 = 253_402_300_799_999;
+    let millis = u64::try_from(millis).ok().filter(|_| millis <= LAST)?;
+    let time = std::time::UNIX_EPOCH + Duration::from_millis(millis);
+    Some(humantime::format_rfc3339_millis(time).to_string())
+}
+
+/// A stretch of time as a person says it: `3 min`, `250 ms`.
+pub(crate) fn stretch(time: Duration) -> String {
+    match time.as_secs() {
+        0 => format!("{} ms", time.as_millis()),
+        seconds @ 1..=99 => format!("{seconds} s"),
+        seconds @ 100..=5_999 => format!("{} min", seconds / 60),
+        seconds @ 6_000..=172_799 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// What a sink promises, as its guarantee is written everywhere.
+pub(crate) fn delivery(delivery: Delivery) -> &'static str {
+    match delivery {
+        Delivery::AtLeastOnce => "at-least-once",
+        Delivery::Idempotent => "idempotent",
+        Delivery::ExactlyOnce => "exactly-once",
+    }
+}
+
 /// A share as `37 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
@@ -107,7 +143,9 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, number, rate};
+    use std::time::Duration;
+
+    use super::{count, number, rate, size, stretch, time_text};
 
     #[test]
     fn counts_are_grouped_by_thousands() {
@@ -117,6 +155,19 @@ mod tests {
     #[test]
     fn rates_change_their_unit() {
         assert_eq!([0.4, 999.6, 12_345.0, 2_500_000.0].map(rate), ["0 /s", "1000 /s", "12.3 k/s", "2.50 M/s"]);
+    }
+
+    #[test]
+    fn times_are_written_as_people_write_them() {
+        assert_eq!(time_text(1_700_000_000_250).as_deref(), Some("2023-11-14T22:13:20.250Z"));
+        assert_eq!([i64::MIN, -1, i64::MAX].map(time_text), [None, None, None]);
+        let said = [0, 250, 1_500, 180_000, 7_200_000, 259_200_000].map(|it| stretch(Duration::from_millis(it)));
+        assert_eq!(said, ["0 ms", "250 ms", "1 s", "3 min", "2 h", "3 days"]);
+    }
+
+    #[test]
+    fn sizes_change_their_unit() {
+        assert_eq!([0, 2048, 5 << 20].map(size), ["0 B", "2.0 KiB", "5.0 MiB"]);
     }
 
     #[test]

@@ -1,0 +1,151 @@
+//! Checkpoints for people.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, Table, presets};
+use model::JobName;
+use protocol::manifest::{CheckpointKind, Manifest};
+
+use super::document::{pending_epochs, state_bytes};
+use crate::figures::{count, delivery, size, time_text};
+use crate::storage::LogEntry;
+
+/// The checkpoints of a log, newest first.
+pub(crate) fn list(job: &JobName, log: &[LogEntry]) -> String {
+    let mut table = plain_table(&["epoch", "kind", "lineage", "generation", "taken at", "state", "not published"]);
+    let mut complete = 0;
+    for manifest in log.iter().rev().filter_map(LogEntry::manifest) {
+        complete += 1;
+        table.add_row([
+            manifest.epoch.to_string(),
+            kind(manifest.kind).to_owned(),
+            manifest.lineage.to_string(),
+            manifest.generation.to_string(),
+            time_text(manifest.host_clock.0).unwrap_or_default(),
+            size(state_bytes(manifest)),
+            pending_epochs(manifest).to_string(),
+        ]);
+    }
+    let mut text = if complete == 0 { String::new() } else { format!("{table}\n\n") };
+    let plural = if complete == 1 { "" } else { "s" };
+    let _infallible = writeln!(text, "`{job}`: {complete} complete checkpoint{plural}");
+    if let Some(claim) = log.iter().rev().find_map(LogEntry::claim) {
+        let _infallible = writeln!(text, "last owner: generation {}, {}", claim.generation, claim.owner);
+    }
+    for entry in log {
+        if let Err(why) = &entry.record {
+            let _infallible = writeln!(text, "object {} of the log cannot be read: {why}", entry.number);
+        }
+    }
+    text
+}
+
+/// One checkpoint.
+pub(crate) fn show(entry: &LogEntry, manifest: &Manifest) -> String {
+    let mut text = format!(
+        "checkpoint {} of `{}`: {}, object {} of the log\n  lineage      {}\n  generation   {}\n",
+        manifest.epoch,
+        manifest.job,
+        kind(manifest.kind),
+        entry.number,
+        manifest.lineage,
+        manifest.generation,
+    );
+    let mut line = |name: &str, value: &str| {
+        let _infallible = writeln!(text, "  {name:<12} {value}");
+    };
+    line("taken at", &time_text(manifest.host_clock.0).unwrap_or_default());
+    line("watermark", &time_text(manifest.watermark.0).unwrap_or_else(|| "unknown".to_owned()));
+    line("key groups", &manifest.key_groups.to_string());
+    if let Some(from) = manifest.rewound {
+        line("rewound", &format!("from checkpoint {} of lineage {}", from.epoch, from.lineage));
+    }
+    text += &sources(manifest);
+    text += &operators(manifest);
+    text += &sinks(manifest);
+    text
+}
+
+fn sources(manifest: &Manifest) -> String {
+    let mut table = plain_table(&["source", "split", "position", "greatest event time", ""]);
+    for (uid, source) in &manifest.sources {
+        for split in &source.splits {
+            table.add_row([
+                uid.to_string(),
+                split.name.clone(),
+                count(split.position.0),
+                time_text(split.greatest_event_time.0).unwrap_or_default(),
+                if split.ended { "ended".to_owned() } else { String::new() },
+            ]);
+        }
+    }
+    format!("\n{table}\n")
+}
+
+fn operators(manifest: &Manifest) -> String {
+    if manifest.operators.is_empty() {
+        return String::new();
+    }
+    let mut table = plain_table(&["function", "states", "parts", "bytes", "module"]);
+    for (uid, operator) in &manifest.operators {
+        let states: Vec<&str> = operator.states.iter().map(|state| state.name.as_str()).collect();
+        table.add_row([
+            uid.to_string(),
+            states.join(", "),
+            operator.parts.len().to_string(),
+            size(operator.parts.iter().map(protocol::manifest::Part::length_bytes).sum()),
+            operator.module.map(|digest| digest.to_string().chars().take(19).collect()).unwrap_or_default(),
+        ]);
+    }
+    format!("\n{table}\n")
+}
+
+fn sinks(manifest: &Manifest) -> String {
+    let mut table = plain_table(&["sink", "delivery", "published", "pending epochs", "pending records"]);
+    for (uid, sink) in &manifest.sinks {
+        let pending: Vec<String> = sink.pending.iter().map(|pending| pending.epoch.to_string()).collect();
+        let records = sink.pending.iter().flat_map(|pending| &pending.staged).map(|staged| staged.records).sum();
+        table.add_row([
+            uid.to_string(),
+            delivery(sink.delivery).to_owned(),
+            sink.published.map(|epoch| format!("to {epoch}")).unwrap_or_default(),
+            pending.join(", "),
+            if sink.pending.is_empty() { String::new() } else { count(records) },
+        ]);
+    }
+    format!("\n{table}\n")
+}
+
+fn kind(kind: CheckpointKind) -> &'static str {
+    match kind {
+        CheckpointKind::Periodic => "periodic",
+        CheckpointKind::OnDemand => "on demand",
+        CheckpointKind::Final => "final",
+        CheckpointKind::Restore => "restore",
+    }
+}
+
+/// A table without lines; numbers are right of their column.
+pub(crate) fn plain_table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    for (index, name) in header.iter().enumerate() {
+        let is_number = matches!(
+            *name,
+            "epoch"
+                | "generation"
+                | "state"
+                | "position"
+                | "parts"
+                | "bytes"
+                | "records"
+                | "not published"
+                | "pending records"
+        );
+        if is_number && let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}

@@ -1,0 +1,91 @@
+//! What makes a job of a job file outlive its process: its place in a storage root, and what it goes on from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use checkpoint::{JobStore, LocalStore};
+use contract::Clock;
+use model::LineageId;
+use model::job::{CheckpointSpec, JobSpec};
+use protocol::coordinator::Options;
+use protocol::manifest::Manifest;
+use runtime::{Durability, JobIdentity};
+
+use crate::args::Run;
+use crate::figures::{stretch, time_text};
+use crate::randomness::SystemRandomness;
+use crate::report::CliError;
+use crate::storage::{newest_manifest, root_for_run};
+
+/// A job's place, and the newest checkpoint in it.
+pub(super) struct Place {
+    pub(super) root: PathBuf,
+    pub(super) store: JobStore,
+    pub(super) newest: Option<Manifest>,
+}
+
+/// Opens the place of a job in its storage root.
+///
+/// # Errors
+/// When the root cannot be used, or the log cannot be read.
+pub(super) fn open_place(spec: &JobSpec, args: &Run) -> Result<Place, CliError> {
+    let root = root_for_run(args.storage.as_deref(), spec.directory())?;
+    let store = LocalStore::open(&root, &spec.name).map_err(contract::Error::from)?;
+    let newest = newest_manifest(&store)?;
+    Ok(Place { root, store, newest })
+}
+
+impl Place {
+    /// The lineage whose place in the targets is taken: a rewind began another, and its sinks may not know yet.
+    pub(super) fn takes_over(&self) -> Option<LineageId> {
+        self.newest.as_ref().and_then(|manifest| manifest.rewound).map(|rewound| rewound.lineage)
+    }
+
+    /// What the runtime is told.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(super) fn durability(&self, checkpoint: &CheckpointSpec, args: &Run) -> Result<Durability, CliError> {
+        let randomness = Arc::new(SystemRandomness::open()?);
+        let mut durability = Durability::new(Arc::clone(&self.store.log), Arc::clone(&self.store.objects), randomness);
+        durability.options = Options {
+            interval: Some(checkpoint.interval),
+            timeout: checkpoint.timeout,
+            min_pause: checkpoint.min_pause,
+            tolerable_failures: checkpoint.tolerable_failures,
+            ..Options::default()
+        };
+        durability.owner = owner();
+        durability.drop_state.clone_from(&args.allow_dropped_state);
+        durability.ledger_behind = args.allow_emptied_target;
+        Ok(durability)
+    }
+
+    /// What a person is told when the job has started.
+    pub(super) fn says(&self, identity: &JobIdentity, clock: &dyn Clock) -> String {
+        let JobIdentity { lineage, generation, restored } = identity;
+        let root = self.root.display();
+        let Some(epoch) = restored else {
+            return format!("storage `{root}`: begins lineage {lineage}, generation {generation}\n");
+        };
+        let taken = self.newest.as_ref().filter(|manifest| manifest.epoch == *epoch).map(|manifest| {
+            let ago = clock.now().0.saturating_sub(manifest.host_clock.0);
+            let ago = u64::try_from(ago).map(Duration::from_millis).unwrap_or_default();
+            let at = time_text(manifest.host_clock.0).unwrap_or_default();
+            format!(", taken {} ago ({at})", stretch(ago))
+        });
+        let taken = taken.unwrap_or_default();
+        format!(
+            "storage `{root}`: resumes from checkpoint {epoch} of lineage {lineage}{taken}, generation {generation}\n"
+        )
+    }
+}
+
+/// Who runs the job, for a person who finds it in a claim.
+pub(super) fn owner() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim();
+    let host = if host.is_empty() { "unknown host" } else { host };
+    format!("{host}, process {}", std::process::id())
+}
