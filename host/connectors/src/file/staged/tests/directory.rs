@@ -1,5 +1,7 @@
 //! What else may be in the directory.
 
+use std::sync::Arc;
+
 use model::Retry;
 
 use super::*;
@@ -167,5 +169,72 @@ fn orphans_of_the_generation_that_writes_stay() {
         assert_eq!(publisher(&sink).discard_orphans(&[]).expect("orphans"), 1);
         publisher(&sink).publish(Epoch(1), &staged).expect("published");
         assert_eq!(texts(root.path(), layout), ["of generation 2"]);
+    }
+}
+
+/// A sink that lets `act` happen before the step `doing` whose path ends so, once.
+fn with_intruder(
+    options: &StagedFileSinkOptions,
+    doing: &'static str,
+    ending: &'static str,
+    act: impl Fn(&Path) + Send + Sync + 'static,
+) -> StagedFileSink {
+    let mut sink = StagedFileSink::new(options.clone());
+    sink.disk.before_step = Some(Arc::new(move |step, path| {
+        if step == doing && path.to_string_lossy().ends_with(ending) && !path.exists() {
+            act(path);
+        }
+        Ok(())
+    }));
+    sink
+}
+
+#[test]
+fn a_foreign_part_that_comes_while_the_epoch_is_published_is_not_replaced() {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = options(root.path(), FileLayout::Plain);
+    let staged = stage(&mut *open(&StagedFileSink::new(options.clone())), 1, &["one"]);
+    let sink = with_intruder(&options, "rename to", "feed.txt", |part| fs::write(part, "mine\n").expect("a file"));
+    let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("the name is taken");
+    assert_eq!((error.code(), error.retry()), (Some("E0328"), Retry::No));
+    let part = root.path().join(&parts(root.path())[0]);
+    assert_eq!(fs::read_to_string(&part).expect("a file"), "mine\n");
+    fs::remove_file(part).expect("removed");
+    publisher(&StagedFileSink::new(options)).publish(Epoch(1), &staged).expect("published");
+    assert_eq!(texts(root.path(), FileLayout::Plain), ["one"]);
+}
+
+#[test]
+fn a_part_that_a_loss_of_power_left_under_both_names_is_published_once() {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = options(root.path(), FileLayout::Plain);
+    let staged = stage(&mut *open(&StagedFileSink::new(options.clone())), 1, &["one"]);
+    let directory = super::super::publisher::staged_directory(root.path(), FileLayout::Plain, LINEAGE);
+    let from = directory.join(&super::super::disk::names(&directory).expect("staged files")[0]);
+    let sink = with_intruder(&options, "rename to", "feed.txt", move |part| {
+        fs::hard_link(&from, part).expect("another name");
+    });
+    publisher(&sink).publish(Epoch(1), &staged).expect("published");
+    assert_eq!(texts(root.path(), FileLayout::Plain), ["one"]);
+    assert!(!tree(root.path()).iter().any(|name| name.contains("/staged/")), "{:?}", tree(root.path()));
+}
+
+#[test]
+fn a_commit_that_another_process_creates_first_stands() {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = options(root.path(), FileLayout::Commits);
+    let mut writer = open(&StagedFileSink::new(options.clone()));
+    let (one, other) = (stage(&mut *writer, 1, &["one"]), stage(&mut *writer, 1, &["other"]));
+    for (theirs, is_ours_too) in [(other.clone(), false), (one.clone(), true)] {
+        let commit = root.path().join(format!("_commits/{LINEAGE}/00000000000000000001.json"));
+        drop(fs::remove_file(&commit));
+        let (first, expected) = (options.clone(), theirs.clone());
+        let sink = with_intruder(&options, "rename to", "1.json", move |_| {
+            publisher(&StagedFileSink::new(first.clone())).publish(Epoch(1), &theirs).expect("it is first");
+        });
+        let second = publisher(&sink).publish(Epoch(1), &one);
+        assert_eq!(second.as_ref().err().and_then(contract::Error::code), (!is_ours_too).then_some("E0328"));
+        let visible = if expected == one { "one" } else { "other" };
+        assert_eq!(texts(root.path(), FileLayout::Commits), [visible]);
     }
 }
