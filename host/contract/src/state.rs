@@ -132,6 +132,11 @@ pub trait StateBackend: Send + Sync {
     /// mark and the deltas of the marks after it. What belongs to none of the subtask's key groups is passed over,
     /// so that a rescale gives every new owner the parts of the old ones.
     ///
+    /// Times to live are those of `scope`, whatever they were, and every entry is judged by its own write time: a
+    /// policy may be given, taken, shortened or lengthened over what is there. A purge says nothing to the deltas, so
+    /// what had expired may be there again; under the same policy nobody sees it, under a longer one it is seen if it
+    /// was written recently enough. What was deleted or written over, purged in between or not, never comes back.
+    ///
     /// # Errors
     /// The first error of `parts`; when a segment is damaged, of a newer version, or holds a declared state as
     /// another kind; when storage cannot be opened.
@@ -153,6 +158,8 @@ pub trait StateBackend: Send + Sync {
 /// 5. What has expired at the time of the look ([`LookTimes`]) is absent, and nothing else: an entry of a state with
 ///    a time to live is visible to a look at `t` if `t < written + ttl`. A write to an entry that has expired at that
 ///    time makes a new entry. The write time of a visible entry never falls; with [`model::Refresh::OnCreate`] it stays.
+///    A look from before a watermark that was completed ([`KeyedState::completed`]) finds what expired before that
+///    watermark as long as it is not purged.
 /// 6. [`KeyedState::maintain`] changes nothing that reads can see. An owner that calls it between
 ///    batches keeps `memory_bytes` within a small multiple of what the live entries need.
 ///
