@@ -23,11 +23,13 @@
 //! # Absent on purpose
 //! No waiting for files to grow or to appear: the source ends.
 
+mod append;
 mod error;
 mod gzip;
 mod lines;
 mod listing;
 mod options;
+mod parts;
 mod resume;
 mod rows;
 mod sink;

@@ -12,6 +12,8 @@
 //! 4. Only what `overwrite` allows is emptied or removed, and only files that have our names.
 //! 5. That is done at the first record or at close: a sink that was opened for a job that does not start
 //!    has changed no file.
+//! 6. In a job with checkpoints what earlier generations of its lineage wrote stays: each has parts of its own,
+//!    and one file is written on behind its last whole record.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -22,10 +24,12 @@ use contract::{Sink, SinkWriter, WriterTask};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::job::{FileSinkSpec, FormatSpec, SinkCompression};
-use model::{Parallelism, RecordBatch, SubtaskIndex};
+use model::{LineageId, RecordBatch};
 
+use super::append;
 use super::error::Error;
 use super::options::FileSinkOptions;
+use super::parts::{self, PartName};
 use super::staged::HIDDEN;
 use crate::failure::FirstFailure;
 
@@ -45,13 +49,13 @@ impl FileSink {
         Self { options }
     }
 
-    fn file_of(&self, subtask: SubtaskIndex, parallelism: Parallelism) -> Result<PathBuf, Error> {
-        let path = &self.options.path;
+    fn file_of(&self, task: &WriterTask) -> Result<PathBuf, Error> {
+        let (path, parallelism) = (&self.options.path, task.parallelism.0);
         if !FileSinkSpec::is_one_file(path) {
-            return Ok(path.join(part_name(subtask.0, self.ending())));
+            return Ok(path.join(parts::name(task, self.ending())));
         }
-        if parallelism.0 > 1 {
-            return Err(Error::OneFileManyWriters { path: path.clone(), parallelism: parallelism.0 });
+        if parallelism > 1 {
+            return Err(Error::OneFileManyWriters { path: path.clone(), parallelism });
         }
         Ok(path.clone())
     }
@@ -63,14 +67,20 @@ impl FileSink {
     /// Parts of an earlier run with more subtasks or another format, which would mix with ours, each with
     /// its lock. An empty one mixes with nothing, and may be that of another sink that has written nothing
     /// yet: it is left alone unless all are replaced.
-    fn other_parts(&self, parallelism: Parallelism) -> Result<Vec<(PathBuf, File)>, Error> {
+    fn other_parts(&self, task: &WriterTask) -> Result<Vec<(PathBuf, File)>, Error> {
         let cannot_list = |source| Error::Open { path: self.options.path.clone(), source };
         let mut others = Vec::new();
         for entry in fs::read_dir(&self.options.path).map_err(cannot_list)? {
             let path = entry.map_err(cannot_list)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let Some((index, ending)) = part_of_name(&name) else { continue };
-            if index < parallelism.0 && ending == self.ending() {
+            let is_ours = match parts::parse(&name) {
+                None => continue,
+                Some(PartName::OfLineage(lineage)) => parts::has_checkpoints(task) && lineage == task.lineage,
+                Some(PartName::Plain { subtask, ending }) => {
+                    !parts::has_checkpoints(task) && subtask < task.parallelism.0 && ending == self.ending()
+                }
+            };
+            if is_ours {
                 continue;
             }
             self.refuse_or_allow(&path)?;
@@ -93,18 +103,25 @@ impl FileSink {
     }
 
     /// A file of which we are the one writer, and whether it holds what is to be replaced.
-    fn open_part(&self, path: &Path) -> Result<(File, bool), Error> {
+    fn open_part(&self, path: &Path, goes_on: bool) -> Result<(File, bool), Error> {
         let cannot_open = |source| Error::Open { path: path.to_owned(), source };
-        self.refuse_or_allow(path)?;
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(cannot_open)?;
+        let check = || if goes_on { Ok(()) } else { self.refuse_or_allow(path) };
+        check()?;
+        let file = OpenOptions::new()
+            .read(goes_on)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(cannot_open)?;
         lock(&file, path)?;
         // Whoever had the lock before may have written, or removed the file to which its name led.
-        self.refuse_or_allow(path)?;
+        check()?;
         let there = file.metadata().map_err(cannot_open)?;
         if there.nlink() == 0 {
             return Err(Error::InUse { path: path.to_owned() });
         }
-        Ok((file, there.len() > 0))
+        Ok((file, there.len() > 0 && !goes_on))
     }
 }
 
@@ -131,25 +148,9 @@ pub(super) fn ending(format: &FormatSpec, compression: SinkCompression) -> &'sta
     }
 }
 
-/// The endings of the parts that sinks write.
-const ENDINGS: [&str; 6] = [".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".txt", ".txt.gz"];
-
-fn part_name(subtask: u32, ending: &str) -> String {
-    format!("part-{subtask:05}{ending}")
-}
-
-/// Which part a name is that a sink gives, of whatever format.
-fn part_of_name(name: &str) -> Option<(u32, &'static str)> {
-    let (digits, _) = name.strip_prefix("part-")?.split_once('.')?;
-    let index = digits.parse().ok()?;
-    let ending = ENDINGS.into_iter().find(|ending| name == part_name(index, ending))?;
-    Some((index, ending))
-}
-
 impl Sink for FileSink {
     fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, contract::Error> {
-        let WriterTask { subtask, parallelism, .. } = *task;
-        let path = self.file_of(subtask, parallelism)?;
+        let path = self.file_of(task)?;
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
@@ -158,9 +159,18 @@ impl Sink for FileSink {
         if directory.join(HIDDEN).exists() {
             return Err(Error::ExactlyOnceThere { path: directory }.into());
         }
-        let clears = subtask.0 == 0 && !FileSinkSpec::is_one_file(&self.options.path);
-        let other_parts = if clears { self.other_parts(parallelism)? } else { Vec::new() };
-        let (file, holds_old) = self.open_part(&path)?;
+        let is_one_file = FileSinkSpec::is_one_file(&self.options.path);
+        let clears = task.subtask.0 == 0 && !is_one_file;
+        let other_parts = if clears { self.other_parts(task)? } else { Vec::new() };
+        let goes_on = is_one_file && parts::has_checkpoints(task) && append::is_of(&path, task.lineage);
+        let (mut file, holds_old) = self.open_part(&path, goes_on)?;
+        let written_bytes = if goes_on {
+            let cannot_write = |source| Error::Write { path: path.clone(), source };
+            append::go_to_end(&mut file, self.options.compression).map_err(cannot_write)?
+        } else {
+            0
+        };
+        let marks = (is_one_file && parts::has_checkpoints(task) && !goes_on).then_some(task.lineage);
         let part = Part {
             file,
             holds_old,
@@ -168,7 +178,8 @@ impl Sink for FileSink {
             path,
             directory,
             buffer: Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4),
-            written_bytes: 0,
+            written_bytes,
+            marks,
             compression: self.options.compression,
             lines: LineStyle::of(&self.options.format),
         };
@@ -230,6 +241,8 @@ struct Part {
     buffer: Vec<u8>,
     /// Bytes of the file that are whole records.
     written_bytes: u64,
+    /// Whose the file is to be marked as, once it holds nothing of an earlier run.
+    marks: Option<LineageId>,
     compression: SinkCompression,
     lines: LineStyle,
 }
@@ -240,6 +253,10 @@ impl Part {
         if self.holds_old {
             self.file.set_len(0).map_err(|source| Error::Write { path: self.path.clone(), source })?;
             self.holds_old = false;
+        }
+        if let Some(lineage) = self.marks.take() {
+            let path = append::marker(&self.path);
+            fs::write(&path, lineage.to_string()).map_err(|source| Error::Write { path, source })?;
         }
         while let Some((path, _lock)) = self.other_parts.pop() {
             match fs::remove_file(&path) {

@@ -246,3 +246,62 @@ fn a_failure_stands() {
         (Box::new(FileSink::new(options)), Box::new(directory))
     });
 }
+
+fn checkpointed(lineage: u64, generation: u64) -> WriterTask {
+    WriterTask {
+        lineage: model::LineageId(lineage),
+        generation: model::Generation(generation),
+        ..WriterTask::plain(SubtaskIndex(0), Parallelism(1))
+    }
+}
+
+fn write_as(options: &FileSinkOptions, task: &WriterTask, value: &str) -> Result<(), contract::Error> {
+    let mut writer = FileSink::new(options.clone()).open(task)?;
+    writer.write(&batch(&[Some(value)]))?;
+    writer.close()
+}
+
+#[test]
+fn each_generation_of_a_job_with_checkpoints_has_parts_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    for overwrite in [false, true] {
+        let options = FileSinkOptions { overwrite, ..sink(path, FormatSpec::Json) };
+        write_as(&options, &checkpointed(7, 1 + 2 * u64::from(overwrite)), "1").expect("written");
+        write_as(&options, &checkpointed(7, 2 + 2 * u64::from(overwrite)), "2").expect("what was there stays");
+    }
+    assert_eq!(std::fs::read_dir(path).expect("a directory").count(), 4);
+    // Another history, and a job without checkpoints, would mix with them.
+    for other in [checkpointed(8, 1), WriterTask::plain(SubtaskIndex(0), Parallelism(1))] {
+        let refused = write_as(&sink(path, FormatSpec::Json), &other, "3").expect_err("it is there");
+        assert_eq!(refused.code(), Some("E0320"));
+    }
+    let replacing = FileSinkOptions { overwrite: true, ..sink(path, FormatSpec::Json) };
+    write_as(&replacing, &checkpointed(8, 1), "3").expect("replaced");
+    assert_eq!(std::fs::read_dir(path).expect("a directory").count(), 1);
+}
+
+#[test]
+fn one_file_of_a_job_with_checkpoints_is_written_on_behind_its_last_whole_record() {
+    for (compression, name) in [(SinkCompression::None, "out.jsonl"), (SinkCompression::Gzip, "out.jsonl.gz")] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(name);
+        std::fs::write(&path, "of somebody else\n").expect("a file");
+        let options = FileSinkOptions { compression, ..sink(&path, FormatSpec::Json) };
+        for generation in 1..3 {
+            let refused = write_as(&options, &checkpointed(7, generation), "0").expect_err("it is there");
+            assert_eq!(refused.code(), Some("E0320"));
+        }
+        let replacing = FileSinkOptions { overwrite: true, ..options.clone() };
+        write_as(&replacing, &checkpointed(7, 3), "1").expect("replaced");
+        // A process that is killed in the middle of a write leaves a part of it.
+        let torn = if compression == SinkCompression::Gzip { gzip(b"torn\n")[..12].to_vec() } else { b"torn".to_vec() };
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("a file");
+        file.write_all(&torn).expect("torn");
+        write_as(&replacing, &checkpointed(7, 4), "2").expect("written on");
+        write_as(&options, &checkpointed(7, 5), "3").expect("written on without leave to replace");
+        assert_eq!(read(super::options(&path, FormatSpec::Json)).texts(), ["1", "2", "3"], "{name}");
+        let refused = write_as(&options, &checkpointed(8, 1), "4").expect_err("it is another history's");
+        assert_eq!(refused.code(), Some("E0320"));
+    }
+}
