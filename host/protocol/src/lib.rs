@@ -21,3 +21,4 @@ pub mod ownership;
 pub mod recovery;
 pub mod restart;
 pub mod retention;
+pub mod schema;
