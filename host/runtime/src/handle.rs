@@ -110,6 +110,12 @@ impl JobHandle {
         self.epochs.as_ref().map(|epochs| epochs.identity)
     }
 
+    /// The epoch that what is read now belongs to; `None` in a job without checkpoints.
+    #[must_use]
+    pub fn epoch_in_progress(&self) -> Option<Epoch> {
+        self.epochs.as_ref().map(|epochs| epochs.link.in_progress())
+    }
+
     /// Takes a checkpoint that begins after this call, and waits for it. In a job without checkpoints, and in one
     /// that ends before, there is none: the text says why.
     ///

@@ -4,9 +4,11 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use contract::{Clock, Delivery, Polled, SnapshotStore, SourceReader, StatePart, WriterTask};
 use model::{Epoch, Generation, HostTime, JobName, LineageId, Position, SplitIndex, TtlClock};
+use protocol::host_clock::{DEFAULT_JUMP_LIMIT, HostClock};
 use protocol::manifest::Part;
 
 use crate::chain::context::{Context, Flow, Stop};
@@ -186,7 +188,11 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
         outputs: spec.outputs,
         state,
         keeping,
-        least_now: durable.map_or(HostTime(i64::MIN), |durable| durable.link.least_now),
+        clock: match durable {
+            Some(durable) => HostClock::new(durable.link.least_now, DEFAULT_JUMP_LIMIT),
+            // Nothing outlives the process: its clock is followed wherever it goes, but never back.
+            None => HostClock::new(HostTime(i64::MIN), Duration::MAX),
+        },
         logs,
     }))))
 }

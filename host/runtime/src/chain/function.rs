@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
 use model::{Barrier, EventTime, HostTime, InputId, RecordBatch};
+use protocol::host_clock::HostClock;
 use protocol::isolation::{Course, Outcome, Pace, Search, Step};
 
 use super::barriers::Arrival;
@@ -42,6 +43,7 @@ pub(crate) struct FunctionOperator {
     pub(super) prepared: Option<Prepared>,
     pub(super) cutter: Cutter,
     pub(super) now: HostTime,
+    clock: HostClock,
     logs: LogBook,
     batches_until_stats: u32,
     pace: Pace,
@@ -60,8 +62,8 @@ pub(crate) struct FunctionParts {
     pub(crate) state: Option<Box<dyn KeyedState>>,
     /// How its state is kept; `None` for a function without state, or in a job without checkpoints.
     pub(crate) keeping: Option<Keeping>,
-    /// Processing time is never before it.
-    pub(crate) least_now: HostTime,
+    /// Processing time.
+    pub(crate) clock: HostClock,
     pub(crate) logs: LogBook,
 }
 
@@ -78,7 +80,8 @@ impl FunctionOperator {
             outputs: parts.outputs,
             slots: SlotTable::default(),
             turn: Turn { state: parts.state, ..Turn::default() },
-            now: parts.least_now,
+            now: parts.clock.last(),
+            clock: parts.clock,
             logs: parts.logs,
             batches_until_stats: 0,
             pace: Pace::default(),
@@ -94,7 +97,8 @@ impl FunctionOperator {
         if self.is_keyed && batch.routing.is_none() {
             return Err(self.responsible.broken("a batch of a keyed function came without keys"));
         }
-        self.now = self.now.max(context.control.clock().now());
+        let clock = context.control.clock();
+        self.now = self.clock.read(clock.now(), clock.elapsed());
         if self.looks_by_event_time {
             self.process_by_time(input, batch, context)?;
         } else {

@@ -151,3 +151,6 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,3 +59,6 @@ impl Keeping {
         watermark.filter(|known| *known != NO_SPLITS && *known != EventTime::UNKNOWN)
     }
 }
+
+#[cfg(test)]
+mod tests;

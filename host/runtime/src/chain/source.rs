@@ -126,21 +126,21 @@ impl SourceHead {
     /// Hands over where it stands and sends the barrier of `epoch`.
     pub(crate) fn barrier(&mut self, epoch: Epoch, arrival: Arrival, context: &mut Context) -> Flow<Barrier> {
         self.sent = epoch;
-        let clocks = self.lane.clocks.as_ref();
-        let barrier = Barrier { epoch, watermark: clocks.map_or(EventTime::UNKNOWN, SplitClocks::watermark) };
-        let greatest = |split| clocks.map_or(EventTime::UNKNOWN, |clocks| clocks.greatest(split));
         let mut splits = Vec::new();
         for (split, position) in self.reader.positions() {
             let identity = self.reader.identity(split).map_err(|error| self.responsible.seam(&error))?;
-            let greatest_event_time = greatest(split);
-            splits.push(SplitNow {
-                split,
-                position,
-                identity,
-                greatest_event_time,
-                ended: self.is_at_end || self.reader.has_ended(split),
-            });
+            let ended = self.is_at_end || self.reader.has_ended(split);
+            let mut greatest_event_time = EventTime::UNKNOWN;
+            if let Some(clocks) = &mut self.lane.clocks {
+                greatest_event_time = clocks.greatest(split);
+                if ended {
+                    clocks.end(split);
+                }
+            }
+            splits.push(SplitNow { split, position, identity, greatest_event_time, ended });
         }
+        let watermark = self.lane.clocks.as_mut().map_or(EventTime::UNKNOWN, SplitClocks::watermark);
+        let barrier = Barrier { epoch, watermark };
         self.responsible.hand_over(barrier, arrival, arrival.arrived, HandedPart::Source(splits), context);
         self.lane.barrier(barrier, context)?;
         Ok(barrier)

@@ -192,3 +192,6 @@ fn first_that_sees_otherwise(
         *first.get_or_insert(is_beyond) != is_beyond
     })
 }
+
+#[cfg(test)]
+mod tests;

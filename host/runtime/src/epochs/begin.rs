@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use contract::{CheckpointStore, Clock, Error, Randomness, Sink, SnapshotStore};
+use contract::{CheckpointStore, Clock, Error, Randomness, Sink, SnapshotStore, Split};
 use model::{Blame, Epoch, EventTime, Generation, HostTime, JobName, LineageId, OperatorUid, Retry};
 use protocol::assignment_of_parts::inherit;
 use protocol::coordinator::{Coordinator, Options, Start, SubtaskNumber};
+use protocol::host_clock::{DEFAULT_JUMP_LIMIT, HostClock};
 use protocol::key_group;
 use protocol::manifest::{CheckpointKind, Manifest, Part};
-use protocol::ownership::lineage_of;
+use protocol::ownership::{LogEntry, Ownership, lineage_of};
 use protocol::recovery::{Ledgers, Permissions, Recovery};
+use protocol::retention::listed_output;
 
 use super::driver::{Driver, DriverState};
 use super::failures::{self, checkpoints_uid};
@@ -23,6 +25,7 @@ use super::publish::PublishingSink;
 use super::shape::Shape;
 use super::status::Status;
 use super::stock::Stock;
+use super::sweep::SweepRules;
 use super::work::{Medium, Pool};
 use crate::control::Control;
 use crate::graph::{Checked, JobGraph};
@@ -48,6 +51,8 @@ pub struct Durability {
     pub backlog_bytes: u64,
     /// How many threads upload.
     pub upload_threads: usize,
+    /// How many complete checkpoints are kept, at least one.
+    pub retain: u32,
     /// State of the last checkpoint that may be dropped, as `operator/state`; `operator` alone for all of it.
     pub drop_state: Vec<String>,
     /// Go on though a target does not know what was published: it is a new one, or was emptied on purpose.
@@ -59,6 +64,9 @@ impl Durability {
     pub const BACKLOG_BYTES: u64 = 4 << 30;
     /// Uploads wait for a disk or a network, not for a processor.
     pub const UPLOAD_THREADS: usize = 4;
+
+    /// The newest, and two to look back at.
+    pub const RETAIN: u32 = 3;
 
     /// With default settings.
     #[must_use]
@@ -75,6 +83,7 @@ impl Durability {
             owner: String::new(),
             backlog_bytes: Self::BACKLOG_BYTES,
             upload_threads: Self::UPLOAD_THREADS,
+            retain: Self::RETAIN,
             drop_state: Vec::new(),
             ledger_behind: false,
         }
@@ -89,10 +98,69 @@ impl Durability {
 pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durability) -> Result<JobHandle, Error> {
     let checked = Checked::new(graph)?;
     let splits = graph.sources.iter().map(|node| node.source.splits()).collect::<Result<Vec<_>, _>>()?;
+    let ground = recover(graph, &splits, durability)?;
+    let (mut specs, registry) = plan(&checked, splits);
+    resume(&mut specs, &ground.last);
+    let shape = Shape::of(graph);
+    let (to_coordinator, messages) = channel();
+    let Ground { last, lineage, restored, ownership, publishers } = ground;
+    let generation = ownership.generation();
+    let link = EpochLink::new(last.epoch, last.host_clock, durability.backlog_bytes, to_coordinator);
+    let medium = Medium {
+        log: Arc::clone(&durability.log),
+        objects: Arc::clone(&durability.objects),
+        link: Arc::new(link),
+        control: Arc::new(Control::new(clock, specs.len(), 1)),
+        rules: SweepRules { retain: durability.retain, generation },
+    };
+    let (link, control, registry) = (Arc::clone(&medium.link), Arc::clone(&medium.control), Arc::new(registry));
+    let start = Start {
+        subtasks: shape.subtasks(),
+        sinks: shape.staging_sinks().map(|sink| pending_epochs(&last, &sink.uid)).collect(),
+        first_epoch: Epoch(last.epoch.0 + 1),
+    };
+    let status = Status::new(shape.clone(), control.elapsed());
+    let driver = Driver {
+        coordinator: Coordinator::new(durability.options.clone(), start),
+        messages,
+        pool: Pool::new(durability.upload_threads, &medium).map_err(|error| no_thread(&error))?,
+        sinks: start_publishing(publishers, &medium)?,
+        medium,
+        clock: HostClock::new(last.host_clock, DEFAULT_JUMP_LIMIT),
+        stock: Stock::new(shape.clone(), generation, last, parts_of(&specs, &shape)),
+        registry: Arc::clone(&registry),
+        randomness: Arc::clone(&durability.randomness),
+        status: Arc::clone(&status),
+        ownership,
+        state: DriverState::default(),
+    };
+    let identity = JobIdentity { lineage, generation, restored };
+    let epochs = EpochsHandle { status, link: Arc::clone(&link), identity };
+    let handle = JobHandle::new(Arc::clone(&control), Arc::clone(&registry), Some(epochs));
+    lead(driver, &control);
+    let objects = Arc::clone(&durability.objects);
+    let durable = Durable { link, objects, restored: restored.unwrap_or_default(), lineage, generation };
+    let job = graph.name.clone();
+    spawn_all(specs, &Shared { control, registry, job, settings: graph.settings, durable: Some(durable) });
+    Ok(handle)
+}
+
+/// What a job stands on when it starts.
+struct Ground {
+    ownership: Ownership,
+    lineage: LineageId,
+    /// What it goes on from; before the first manifest, one that says nothing.
+    last: Manifest,
+    restored: Option<Epoch>,
+    publishers: Publishers,
+}
+
+/// Claims the job, and finds what it goes on from.
+fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> Result<Ground, Error> {
     let drops = Drops::parse(&durability.drop_state)?;
     let (ownership, entries) =
         claim(durability.log.as_ref(), durability.randomness.as_ref(), &graph.name, &durability.owner)?;
-    let (lineage, generation) = (lineage_of(&entries).unwrap_or(ownership.lineage()), ownership.generation());
+    let lineage = lineage_of(&entries).unwrap_or(ownership.lineage());
     let mut publishers = open_publishers(graph, lineage)?;
     let mut ledgers = Ledgers::new();
     for (uid, publisher) in &mut publishers {
@@ -101,10 +169,13 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
     let permissions =
         Permissions { rewind: None, ledger_behind: durability.ledger_behind, drop: drops.operators.clone() };
     let (last, restored) = match choose(&entries, graph, &ledgers, &permissions)? {
-        Recovery::Begin => (blank(&graph.name, lineage, generation, graph.settings.key_groups), None),
+        Recovery::Begin => (blank(&graph.name, lineage, ownership.generation(), graph.settings.key_groups), None),
         Recovery::Resume(resume) => {
+            if !resume.passed_over.is_empty() {
+                tracing::warn!(passed_over = ?resume.passed_over, "newer records of the log cannot be read");
+            }
             let mut manifest = fit(graph, resume.manifest, &drops)?;
-            check_splits(graph, &splits, &manifest)?;
+            check_splits(graph, splits, &manifest)?;
             for (uid, sink) in &mut manifest.sinks {
                 sink.pending = resume.publish_first.get(uid).cloned().unwrap_or_default();
             }
@@ -112,62 +183,19 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
             (manifest, Some(epoch))
         }
     };
-    discard_orphans(&mut publishers, &last)?;
-    let (mut specs, registry) = plan(&checked, splits);
-    resume(&mut specs, &last);
-    let shape = Shape::of(graph);
-    let parts = parts_of(&specs, &shape);
-    let (to_coordinator, messages) = channel();
-    let least_now = last.host_clock;
-    let link = Arc::new(EpochLink::new(last.epoch, least_now, durability.backlog_bytes, to_coordinator));
-    let control = Arc::new(Control::new(clock, specs.len(), 1));
-    let registry = Arc::new(registry);
-    let start = Start {
-        subtasks: shape.subtasks(),
-        sinks: shape.staging_sinks().map(|sink| pending_epochs(&last, &sink.uid)).collect(),
-        first_epoch: Epoch(last.epoch.0 + 1),
-    };
-    let medium = Medium {
-        log: Arc::clone(&durability.log),
-        objects: Arc::clone(&durability.objects),
-        link: Arc::clone(&link),
-        control: Arc::clone(&control),
-    };
+    discard_orphans(&mut publishers, &entries)?;
+    Ok(Ground { ownership, lineage, last, restored, publishers })
+}
+
+/// Gives each publisher its thread.
+fn start_publishing(publishers: Publishers, medium: &Medium) -> Result<Vec<PublishingSink>, Error> {
     let mut sinks = Vec::new();
     for (at, (uid, publisher)) in publishers.into_iter().enumerate() {
-        let started = PublishingSink::start(at, uid, publisher, Arc::clone(&link), Arc::clone(&control));
+        let (link, control) = (Arc::clone(&medium.link), Arc::clone(&medium.control));
+        let started = PublishingSink::start(at, uid, publisher, link, control);
         sinks.push(started.map_err(|error| no_thread(&error))?);
     }
-    let status = Status::new(shape.clone(), control.elapsed());
-    let driver = Driver {
-        coordinator: Coordinator::new(durability.options.clone(), start),
-        messages,
-        pool: Pool::new(durability.upload_threads, &medium).map_err(|error| no_thread(&error))?,
-        medium,
-        stock: Stock::new(shape, generation, last, parts),
-        sinks,
-        registry: Arc::clone(&registry),
-        randomness: Arc::clone(&durability.randomness),
-        status: Arc::clone(&status),
-        ownership,
-        names: generation.to_string(),
-        state: DriverState::default(),
-    };
-    let identity = JobIdentity { lineage, generation, restored };
-    let epochs = EpochsHandle { status, link: Arc::clone(&link), identity };
-    let handle = JobHandle::new(Arc::clone(&control), Arc::clone(&registry), Some(epochs));
-    lead(driver, &control);
-    let durable = Durable {
-        link,
-        objects: Arc::clone(&durability.objects),
-        restored: restored.unwrap_or_default(),
-        lineage,
-        generation,
-    };
-    let shared =
-        Shared { control, registry, job: graph.name.clone(), settings: graph.settings, durable: Some(durable) };
-    spawn_all(specs, &shared);
-    Ok(handle)
+    Ok(sinks)
 }
 
 /// Gives the coordinator its thread.
@@ -231,12 +259,12 @@ fn open_publishers(graph: &JobGraph, lineage: LineageId) -> Result<Publishers, E
     Ok(publishers)
 }
 
-/// Removes what earlier incarnations staged and nobody lists.
-fn discard_orphans(publishers: &mut Publishers, last: &Manifest) -> Result<(), Error> {
+/// Removes what earlier incarnations staged and no manifest of the log lists.
+fn discard_orphans(publishers: &mut Publishers, entries: &[LogEntry]) -> Result<(), Error> {
+    let listed = listed_output(entries);
     for (uid, publisher) in publishers {
-        let pending = last.sinks.get(uid).into_iter().flat_map(|sink| &sink.pending);
-        let listed: Vec<_> = pending.flat_map(|pending| pending.staged.iter().cloned()).collect();
-        let removed = publisher.discard_orphans(&listed)?;
+        let listed = listed.get(uid).map(Vec::as_slice).unwrap_or_default();
+        let removed = publisher.discard_orphans(listed)?;
         if removed > 0 {
             tracing::info!(operator = uid.as_str(), removed, "removed staged output that no manifest lists");
         }

@@ -14,6 +14,7 @@ use model::{Blame, Epoch, HostTime, KeyGroupRange, Retry};
 use protocol::coordinator::{
     AskerId, Command, Coordinator, Fact, Fault, Hold, SinkNumber, StorePhase, SubtaskFigures, SubtaskNumber,
 };
+use protocol::host_clock::{Alarm, HostClock};
 use protocol::manifest::{CheckpointKind, LogRecord, encode};
 use protocol::ownership::{Fenced, Outcome, OwnerStep, Ownership};
 
@@ -23,6 +24,7 @@ use super::link::Message;
 use super::publish::PublishingSink;
 use super::status::{ConditionKind, Status};
 use super::stock::{Drawn, Durable, KeptState, Stock};
+use super::sweep::STATE;
 use super::work::{Done, Medium, Origin, Pool, Work};
 use crate::JobFailure;
 use crate::registry::Registry;
@@ -48,8 +50,8 @@ pub(crate) struct Driver {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) status: Arc<Status>,
     pub(crate) ownership: Ownership,
-    /// Names of objects begin with it.
-    pub(crate) names: String,
+    /// The job's clock, which never falls.
+    pub(crate) clock: HostClock,
     pub(crate) state: DriverState,
 }
 
@@ -69,6 +71,8 @@ pub(crate) struct DriverState {
     is_over: bool,
     /// Whether an epoch is in progress.
     is_busy: bool,
+    /// Whether old checkpoints are being removed.
+    is_sweeping: bool,
     store: Option<StorePhase>,
     trouble: String,
 }
@@ -164,7 +168,7 @@ impl Driver {
                     let delta_bytes = kept.delta_bytes();
                     let what = InFlightPart::State { now: state.now, key_groups: kept.key_groups, delta_bytes };
                     self.state.in_flight.insert((epoch, number), InFlight { times, what });
-                    let prefix = format!("state/{}-{epoch}-{operator}-{subtask}", self.names);
+                    let prefix = format!("{STATE}/{}-{epoch}-{operator}-{subtask}", self.ownership.generation());
                     self.pool.give(Work::Keep { from, prefix, delta: kept.delta, image: kept.image });
                 }
                 _ => {
@@ -214,6 +218,12 @@ impl Driver {
                 self.step(Fact::Failed { subtask: from.subtask, epoch: from.epoch, fault: Fault::Lost, why });
             }
             Done::Created { epoch, outcome } => self.tried(epoch, outcome),
+            Done::Swept { outcome } => {
+                self.state.is_sweeping = false;
+                let message = outcome.err().map(|error| format!("remove old checkpoints: {error}"));
+                let uptime = self.medium.control.elapsed();
+                self.status.condition(ConditionKind::NotRemoved, None, message, uptime);
+            }
             Done::Trouble { error } => self.store(phase_of(&error), Some(&error)),
             Done::Published { sink, epoch } => self.published(sink, epoch),
             Done::NotPublished { sink, epoch, error } => {
@@ -336,7 +346,11 @@ impl Driver {
                     sink.publish(epoch, self.stock.staged(&sink.uid, epoch));
                 }
             }
-            Command::Retain { .. } => {}
+            Command::Retain { .. } => {
+                if !std::mem::replace(&mut self.state.is_sweeping, true) {
+                    self.pool.give(Work::Sweep);
+                }
+            }
             Command::Answer { asker, outcome } => {
                 if let Some(asker) = self.state.askers.remove(&asker) {
                     // Who asked may have left.
@@ -354,7 +368,7 @@ impl Driver {
 
     fn create(&mut self, epoch: Epoch, kind: CheckpointKind, owed_from: Epoch) {
         if self.state.creating.as_ref().is_none_or(|creating| creating.drawn.manifest.epoch != epoch) {
-            let now = self.medium.control.clock().now();
+            let now = self.read_clock();
             let drawn = self.stock.draw(epoch, kind, owed_from, now, &self.registry);
             let body = Arc::new(encode(&LogRecord::Complete(Box::new(drawn.manifest.clone()))));
             let number = match self.ownership.next_number() {
@@ -372,8 +386,18 @@ impl Driver {
         }
     }
 
+    fn read_clock(&mut self) -> HostTime {
+        let clock = self.medium.control.clock();
+        self.clock.read(clock.now(), clock.elapsed())
+    }
+
     /// Writes down what others may ask for.
     fn say(&mut self) {
+        self.read_clock();
+        let wrong = self.clock.alarm().map(|alarm| match alarm {
+            Alarm::Ahead(by) => format!("the clock of the machine jumped ahead by {by:?}, and is not followed yet"),
+            Alarm::Behind(by) => format!("the clock of the machine is behind by {by:?}: processing time stands still"),
+        });
         let uptime = self.medium.control.elapsed();
         let hold = self.coordinator.hold();
         let trouble = |is_so: bool| is_so.then(|| self.state.trouble.clone());
@@ -386,6 +410,7 @@ impl Driver {
         let backlog = self.medium.link.backlog_bytes();
         let is_full = self.medium.link.is_full();
         let stalled = is_full.then(|| format!("{backlog} bytes wait to become durable or visible: sources wait"));
+        self.status.condition(ConditionKind::ClockJumped, None, wrong, uptime);
         self.status.condition(ConditionKind::StoreAway, None, away, uptime);
         self.status.condition(ConditionKind::StoreFull, None, full, uptime);
         self.status.condition(ConditionKind::TooManyUnpublished, None, unpublished, uptime);

@@ -64,6 +64,11 @@ impl EpochLink {
         (triggered > sent.0).then_some(Epoch(triggered))
     }
 
+    /// The epoch that records of now belong to.
+    pub(crate) fn in_progress(&self) -> Epoch {
+        Epoch(self.triggered.load(Ordering::SeqCst) + 1)
+    }
+
     /// Sources send the barrier of `epoch` from now on; who wakes them is the caller.
     pub(crate) fn trigger(&self, epoch: Epoch) {
         self.triggered.fetch_max(epoch.0, Ordering::SeqCst);

@@ -29,6 +29,7 @@ mod publish;
 mod shape;
 pub(crate) mod status;
 mod stock;
+mod sweep;
 mod work;
 
 pub use begin::{Durability, start_durable};

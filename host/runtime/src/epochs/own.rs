@@ -68,7 +68,7 @@ fn read(log: &dyn CheckpointStore) -> Result<Vec<LogEntry>, Error> {
 }
 
 /// What a record says; `None` where it is gone since it was listed.
-fn content(log: &dyn CheckpointStore, number: ObjectNumber) -> Result<Option<Content>, Error> {
+pub(super) fn content(log: &dyn CheckpointStore, number: ObjectNumber) -> Result<Option<Content>, Error> {
     let body = match log.read(number) {
         Ok(None) => return Ok(None),
         Ok(Some(object)) => object.body,

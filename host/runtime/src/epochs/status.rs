@@ -38,6 +38,10 @@ pub enum ConditionKind {
     NotPublished,
     /// Too many complete epochs wait to be published: no checkpoint is triggered meanwhile.
     TooManyUnpublished,
+    /// Old checkpoints cannot be removed: the store grows.
+    NotRemoved,
+    /// The clock of the machine jumped: state that expires by processing time does not follow it.
+    ClockJumped,
     /// So many bytes wait to become durable or visible that sources do not read on.
     BacklogFull,
 }

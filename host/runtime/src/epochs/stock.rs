@@ -12,9 +12,7 @@ use model::{Epoch, EventTime, Generation, HostTime, KeyGroupRange, ObjectHandle,
 use protocol::assignment_of_parts::{add_delta, gather, replace_by_image};
 use protocol::coordinator::SubtaskNumber;
 use protocol::key_group;
-use protocol::manifest::{
-    CheckpointKind, Manifest, OperatorState, Part, PendingEpoch, SinkState, SourceState, SplitState,
-};
+use protocol::manifest::{CheckpointKind, Manifest, Part, PendingEpoch, SinkState, SourceState, SplitState};
 
 use super::handed::SplitNow;
 use super::shape::Shape;
@@ -137,7 +135,7 @@ impl Stock {
     /// Says of functions and sinks what they are now.
     fn begin_operators(&self, manifest: &mut Manifest) {
         for function in &self.shape.functions {
-            let operator = manifest.operators.entry(function.uid.clone()).or_insert_with(OperatorState::default);
+            let operator = manifest.operators.entry(function.uid.clone()).or_default();
             operator.module = function.module;
             operator.states.clone_from(&function.states);
         }

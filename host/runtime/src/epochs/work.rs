@@ -17,6 +17,7 @@ use model::{Blame, Epoch, Retry};
 use protocol::coordinator::SubtaskNumber;
 
 use super::link::{EpochLink, Message};
+use super::sweep::{SweepRules, sweep};
 use crate::control::Control;
 
 /// Segments of an image are put together to objects of at least this size: large enough that a request costs
@@ -35,6 +36,8 @@ pub(crate) enum Work {
     Stage { from: Origin, staging: Staging },
     /// Create a manifest.
     Create { epoch: Epoch, number: ObjectNumber, nonce: Nonce, body: Arc<Vec<u8>> },
+    /// Remove what no retained checkpoint needs.
+    Sweep,
 }
 
 /// Who handed it over, and when that was.
@@ -55,6 +58,8 @@ pub(crate) enum Done {
     Lost { from: Origin, error: Error },
     /// A manifest was tried.
     Created { epoch: Epoch, outcome: Result<Creation, Error> },
+    /// What no checkpoint needs was removed, or the store did not let us.
+    Swept { outcome: Result<(), Error> },
     /// The store did not do what it was asked, and is asked again.
     Trouble { error: Error },
     /// The sink has published the epoch.
@@ -91,6 +96,7 @@ pub(crate) struct Medium {
     pub(crate) objects: Arc<dyn SnapshotStore>,
     pub(crate) link: Arc<EpochLink>,
     pub(crate) control: Arc<Control>,
+    pub(crate) rules: SweepRules,
 }
 
 /// The threads. They end when it is dropped or the job stops, after what they are at.
@@ -137,6 +143,7 @@ impl Drop for Pool {
 enum What {
     HandedOver(Origin),
     Manifest(Epoch),
+    Sweep,
 }
 
 impl Work {
@@ -144,6 +151,7 @@ impl Work {
         match self {
             Self::Keep { from, .. } | Self::Stage { from, .. } => What::HandedOver(*from),
             Self::Create { epoch, .. } => What::Manifest(*epoch),
+            Self::Sweep => What::Sweep,
         }
     }
 }
@@ -153,6 +161,7 @@ impl What {
         let error = |what: &str| Error::new(Blame::Host, Retry::RestoreFirst, format!("{what} panicked"));
         match self {
             Self::HandedOver(from) => Done::Lost { from, error: error("making a snapshot durable").with_code("E0520") },
+            Self::Sweep => Done::Swept { outcome: Err(error("removing old checkpoints").with_code("E0520")) },
             Self::Manifest(epoch) => {
                 Done::Created { epoch, outcome: Err(error("creating a manifest").with_code("E0520")) }
             }
@@ -198,6 +207,13 @@ impl Medium {
             Work::Create { epoch, number, nonce, body } => {
                 let outcome = self.log.create(number, nonce, &body);
                 Some(Done::Created { epoch, outcome })
+            }
+            Work::Sweep => {
+                let swept = sweep(self.log.as_ref(), self.objects.as_ref(), self.rules, self.control.clock().now());
+                if let Ok((records, objects)) = &swept {
+                    tracing::debug!(records, objects, "removed what no retained checkpoint needs");
+                }
+                Some(Done::Swept { outcome: swept.map(drop) })
             }
         }
     }

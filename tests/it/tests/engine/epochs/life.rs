@@ -1,11 +1,16 @@
 //! Epochs of a job that nothing happens to.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use contract::CheckpointStore;
 use contract::doubles::MemorySink;
-use model::Epoch;
+use model::{Epoch, Parallelism};
 use protocol::manifest::CheckpointKind;
 use runtime::Outcome;
 
-use super::support::{LONG, Width, World, assert_counted, counting, few_keys};
+use super::support::{LONG, Tap, Width, World, assert_counted, count, counting, drop_of, few_keys};
+use crate::support::{Job, sorted};
 
 const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
 const NARROW: Width = Width { sources: 1, counts: 1, sinks: 1 };
@@ -113,4 +118,82 @@ fn a_second_run_finds_nothing_new_and_publishes_nothing() {
     longer.end = 150;
     world.finish(&counting(&longer, &sink, WIDE));
     assert_counted(&longer, &sink.texts());
+}
+
+#[test]
+fn a_checkpoint_over_two_sources_holds_the_fast_one_until_the_slow_one_is_there() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let fast = few_keys(1, 2_000).opened_to(100);
+    let (is_slow, is_met) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+    let (holds, met) = (Arc::clone(&is_slow), Arc::clone(&is_met));
+    let mut slow = Tap::new(1, 50, move |_, at| {
+        while at == 30 && holds.load(Ordering::SeqCst) {
+            met.store(true, Ordering::SeqCst);
+            std::thread::yield_now();
+        }
+        drop_of(format!("k{}", at % 7))
+    });
+    slow.max_rows = 1;
+    let job = Job::new()
+        .source("fast", fast.clone())
+        .source("slow", slow.clone())
+        .function("count", &["fast", "slow"], count(), |node| node.parallelism = Parallelism(2))
+        .sink_node("out", &["count"], sink.clone(), |node| node.parallelism = Parallelism(2));
+    let handle = world.start(&job);
+    let arrived = |handle: &runtime::JobHandle| handle.metrics().operator("out").unwrap().records_in;
+    assert!(handle.wait_until(LONG, |handle| arrived(handle) >= 100));
+    assert!(handle.wait_until(LONG, |_| is_met.load(Ordering::SeqCst)));
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| handle.checkpoint(LONG));
+        assert!(handle.wait_until(LONG, |handle| !handle.checkpoints().is_empty()));
+        let passed = |handle: &runtime::JobHandle| {
+            let subtasks = &handle.checkpoints()[0].subtasks;
+            subtasks.iter().any(|subtask| subtask.operator.as_str() == "fast")
+        };
+        assert!(handle.wait_until(LONG, passed));
+        // What the fast one sends now belongs to the next epoch: nobody sees it before the slow one is there.
+        fast.open_to(1_000);
+        assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("fast").unwrap().records_out == 1_000));
+        assert!(arrived(&handle) <= 130);
+        is_slow.store(false, Ordering::SeqCst);
+        assert_eq!(asked.join().unwrap().unwrap(), Epoch(1));
+    });
+    assert!(handle.wait_until(LONG, |handle| handle.checkpoints()[0].published_at.is_some()));
+    assert!((130..=131).contains(&sink.texts().len()), "{}", sink.texts().len());
+    handle.abandon();
+    fast.open_to(u64::MAX);
+    world.finish(&job);
+    let expected = |texts: Vec<String>| {
+        let mut counts = std::collections::BTreeMap::<String, u64>::new();
+        let counted = texts.into_iter().map(move |text| {
+            let count = counts.entry(text.clone()).or_default();
+            *count += 1;
+            format!("{text} {count}")
+        });
+        sorted(counted.collect())
+    };
+    let all = fast.drops().into_iter().chain(slow.drops()).map(|drop| drop.text).collect();
+    assert_eq!(sorted(sink.texts()), expected(all));
+}
+
+#[test]
+fn old_checkpoints_are_removed_and_what_is_kept_can_be_restored() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 3_000).opened_to(0);
+    let job = counting(&tap, &sink, NARROW);
+    let handle = world.start(&job);
+    let mut most = (0, 0);
+    for epoch in 1..=60u64 {
+        tap.open_to(epoch * 20);
+        assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == epoch * 40));
+        handle.checkpoint(LONG).unwrap();
+        let stored = (world.log.list().unwrap().len(), world.objects.names().len());
+        most = (most.0.max(stored.0), most.1.max(stored.1));
+    }
+    // A few manifests, and for the one subtask an image and the deltas since, for as many manifests as are kept.
+    assert!(most.0 <= 8 && most.1 <= 48, "{most:?}");
+    handle.abandon();
+    tap.open_to(u64::MAX);
+    world.finish(&job);
+    assert_counted(&tap, &sink.texts());
 }
