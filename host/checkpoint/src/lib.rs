@@ -16,10 +16,11 @@
 //! 3. No byte of an object is handed out before length and checksum are checked.
 //! 4. Bytes have a version; an older one is read for ever, an unknown newer one is refused.
 //! 5. A number below the newest is taken, even where its object was removed.
-//! 6. What an interrupted write left is listed, so that it is collected as whatever nobody needs.
+//! 6. What an interrupted write left on a local disk is no object, and goes when the place is opened and it is old.
 //!
 //! # Absent on purpose
-//! No knowledge of what the bodies say: manifests, claims and their rules are decided in `protocol`.
+//! No knowledge of what the bodies say: manifests, claims and their rules are decided in `protocol`, and so is what may
+//! be removed.
 //! No clock and no randomness: the caller brings the nonce.
 //!
 //! [`CheckpointStore::create`]: contract::CheckpointStore::create
@@ -37,7 +38,6 @@ use crate::log::Log;
 use crate::medium::Medium;
 use crate::objects::Objects;
 
-mod collect;
 mod error;
 mod frame;
 mod local;
@@ -49,7 +49,6 @@ mod pieces;
 mod s3;
 pub mod savepoint;
 
-pub use collect::{Collected, Garbage, collect};
 pub use error::Error;
 pub use local::LocalStore;
 #[cfg(feature = "s3")]

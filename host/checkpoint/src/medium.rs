@@ -1,6 +1,6 @@
 //! Where the bytes lie: an object store, and how its calls are waited for.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -108,38 +108,6 @@ impl Medium {
         self.wait(self.store.list(Some(folder)).try_collect())
     }
 
-    /// The files below a folder of this machine that an interrupted write left, with their sizes and times.
-    pub(crate) fn unfinished(&self, below: &ObjectPath) -> io::Result<Vec<(String, fs::Metadata)>> {
-        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
-        let mut folders = vec![below.as_ref().to_owned()];
-        while let Some(name) = folders.pop() {
-            for entry in entries(&folder.join(&name))? {
-                let entry = entry?;
-                let Ok(file) = entry.file_name().into_string() else { continue };
-                let inner = format!("{name}/{file}");
-                match entry.metadata() {
-                    Ok(it) if it.is_dir() => folders.push(inner),
-                    Ok(it) if file.contains('#') => found.push((inner, it)),
-                    Ok(_) => {}
-                    // It was finished, or removed, in the meantime.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Removes a file that an interrupted write left.
-    pub(crate) fn remove_unfinished(&self, name: &str) -> io::Result<()> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        match fs::remove_file(folder.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-
     fn wait<F: Future>(&self, future: F) -> F::Output {
         #[cfg(feature = "s3")]
         if let Some(network) = &self.network {
@@ -157,15 +125,6 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 /// A system's error as the store's own.
 pub(crate) fn generic(source: io::Error) -> object_store::Error {
     object_store::Error::Generic { store: "LocalFileSystem", source: Box::new(source) }
-}
-
-/// The entries of a folder; none where there is no such folder.
-fn entries(folder: &Path) -> io::Result<Vec<io::Result<fs::DirEntry>>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => Ok(entries.collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
 }
 
 /// Runs a future on this thread. Without a runtime around it, a local store does its input and output right here.

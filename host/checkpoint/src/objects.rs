@@ -1,7 +1,6 @@
 //! Objects of pieces in a medium.
 
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use contract::{ListedObject, ObjectHandle, SnapshotStore, check_object_name};
 use model::HostTime;
@@ -9,11 +8,8 @@ use object_store::path::Path as ObjectPath;
 
 use crate::LOG_FOLDER;
 use crate::error::Error;
-use crate::medium::{Medium, Put, generic};
+use crate::medium::{Medium, Put};
 use crate::pieces;
-
-/// What stands between the name of an object and the number of an unfinished write of it, in a list.
-const UNFINISHED: &str = ".unfinished-";
 
 /// Objects below one folder of a medium, beside the log.
 #[derive(Debug)]
@@ -69,30 +65,20 @@ impl Objects {
     }
 
     fn try_delete(&self, name: &str) -> Result<(), Error> {
-        let removed = match file_of_unfinished(name) {
-            Some(file) => self.medium.remove_unfinished(&format!("{}/{file}", self.folder)).map_err(generic),
-            None => self.medium.remove(&self.path_of(name)),
-        };
+        let removed = self.medium.remove(&self.path_of(name));
         removed.map_err(|source| Error::medium(&format!("delete object `{name}`"), source))
     }
 
     fn try_list(&self, prefix: &str) -> Result<Vec<ListedObject>, Error> {
-        let failed = |source| Error::medium(&format!("list objects below `{prefix}`"), source);
         let below = if prefix.is_empty() { self.folder.clone() } else { self.path_of(prefix) };
-        let objects = self.medium.below(&below).map_err(failed)?;
+        let objects = self.medium.below(&below);
+        let objects = objects.map_err(|source| Error::medium(&format!("list objects below `{prefix}`"), source))?;
         let objects = objects.iter().filter_map(|it| {
-            let name = self.name_of(it.location.as_ref())?.to_owned();
+            let name = self.name_of(it.location.as_ref()).filter(|name| check_name(name).is_ok())?.to_owned();
             let modified = HostTime(it.last_modified.timestamp_millis());
             Some(ListedObject { name, length_bytes: it.size, modified })
         });
-        let unfinished = self.medium.unfinished(&below).map_err(|source| failed(generic(source)))?;
-        let unfinished = unfinished.iter().filter_map(|(path, found)| {
-            let name = name_of_unfinished(self.name_of(path)?)?;
-            let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-            let modified = HostTime(i64::try_from(age.as_millis()).ok()?);
-            Some(ListedObject { name, length_bytes: found.len(), modified })
-        });
-        Ok(objects.chain(unfinished).filter(|it| !is_of_log(&it.name) && check_object_name(&it.name).is_ok()).collect())
+        Ok(objects.collect())
     }
 
     fn path_of(&self, name: &str) -> ObjectPath {
@@ -107,9 +93,6 @@ impl Objects {
 impl SnapshotStore for Objects {
     fn put(&self, name: &str, pieces: &[Arc<Vec<u8>>]) -> Result<ObjectHandle, contract::Error> {
         check_name(name)?;
-        if file_of_unfinished(name).is_some() {
-            return Err(Error::Reserved { name: name.to_owned() }.into());
-        }
         Ok(self.try_put(name, pieces)?)
     }
 
@@ -141,16 +124,4 @@ fn check_name(name: &str) -> Result<(), contract::Error> {
 
 fn is_of_log(name: &str) -> bool {
     name.split('/').next() == Some(LOG_FOLDER)
-}
-
-/// The name in lists of a file that an interrupted write left: `a#1` is `a.unfinished-1`.
-fn name_of_unfinished(file: &str) -> Option<String> {
-    let (name, number) = file.rsplit_once('#')?;
-    Some(format!("{name}{UNFINISHED}{number}"))
-}
-
-/// The file of such a name.
-fn file_of_unfinished(name: &str) -> Option<String> {
-    let (name, number) = name.rsplit_once(UNFINISHED)?;
-    number.bytes().all(|it| it.is_ascii_digit()).then(|| format!("{name}#{number}"))
 }

@@ -48,8 +48,7 @@ pub fn check_object_name(name: &str) -> Result<(), Error> {
 /// 3. A name is given to one content: names carry the generation that wrote them, so a second `put` of a
 ///    name comes from a caller that lost the answer, with the same pieces; other pieces are an error, and what is
 ///    there stays.
-/// 4. `list` names every object whose `put` returned before it began. It may name what an interrupted `put` left,
-///    under a name of its own, which can be deleted.
+/// 4. `list` names every object whose `put` returned before it began.
 /// 5. An error says by [`Error::retry`] whether the same call may succeed later; then its outcome is unknown.
 ///
 /// Calls may block for as long as the medium takes; data threads never make them.

@@ -1,13 +1,15 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contract::{ListedObject, ObjectHandle, SnapshotStore, compliance};
 use model::{Blame, Retry};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::open;
+use super::{open, place};
+use crate::JobStore;
 use crate::pieces::{decode, encode};
 
 /// The object of version 1, byte for byte: the pieces `one`, nothing, `three`.
@@ -103,27 +105,28 @@ fn a_damaged_object_in_the_way_is_damage_and_not_another_content() {
 }
 
 #[test]
-fn what_an_interrupted_write_left_is_listed_and_can_be_deleted() {
+fn what_an_interrupted_write_left_is_no_object_and_goes_when_it_is_old() {
     let (root, store) = open();
     store.objects.put("state/a/1", &pieces(&["x"])).unwrap();
-    fs::write(file_of(&root, "state/a/2#1"), "half").unwrap();
-    let listed = |prefix: &str| {
-        let mut found: Vec<(String, u64)> =
-            store.objects.list(prefix).unwrap().into_iter().map(|it| (it.name, it.length_bytes)).collect();
-        found.sort();
-        found
-    };
-    let left = ("state/a/2.unfinished-1".to_owned(), 4);
-    assert_eq!(listed("state/a").last(), Some(&left));
-    assert_eq!(listed("").last(), Some(&left));
+    let (young, old) = (file_of(&root, "state/a/2#1"), file_of(&root, "state/a/2#2"));
+    let old_claim = file_of(&root, "log/00000000000000000000#1");
+    for path in [&young, &old, &old_claim] {
+        fs::write(path, "half").unwrap();
+    }
+    for path in [&old, &old_claim] {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(3600);
+        file.set_modified(written).unwrap();
+    }
+    let names =
+        |store: &JobStore| -> Vec<String> { store.objects.list("").unwrap().into_iter().map(|it| it.name).collect() };
+    assert_eq!(names(&store), ["state/a/1"]);
+    let store = place(root.path());
+    assert_eq!(names(&store), ["state/a/1"]);
+    assert!(young.exists() && !old.exists() && !old_claim.exists());
+    // The name is free whatever was left of an earlier attempt.
+    assert!(store.objects.put("state/a/2", &pieces(&["whole"])).is_ok());
     assert!(store.objects.list("").unwrap().iter().all(|it| it.modified.0 > 1_600_000_000_000));
-    assert!(store.objects.put(&left.0, &pieces(&["x"])).is_err());
-    // A finished object of that name is another file.
-    store.objects.put("state/a/2", &pieces(&["whole"])).unwrap();
-    store.objects.delete(&left.0).unwrap();
-    store.objects.delete(&left.0).unwrap();
-    assert!(!file_of(&root, "state/a/2#1").exists());
-    assert_eq!(listed("").len(), 2);
 }
 
 #[test]
