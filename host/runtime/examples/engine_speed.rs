@@ -1,22 +1,29 @@
 //! What the engine itself costs per record: made-up JSON records in memory, a keyed native function
 //! without state that forwards four of five, a sink that counts.
 //!
-//! `cargo run -p runtime --example engine_speed [CASE [RECORDS]]`
+//! `cargo run -p runtime --example engine_speed [CASE [RECORDS [EPOCHS]]]`: with `epochs` as the third argument a
+//! checkpoint is taken every second, over storage in memory.
 
 #![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use contract::doubles::{ClosureFactory, port};
-use contract::{Emit, Error, Polled, Sink, SinkWriter, Source, SourceReader, Split, SplitAssignment, WriterTask};
+use contract::doubles::{ClosureFactory, MemoryCheckpoints, MemorySnapshots, port};
+use contract::{
+    Emit, Error, Polled, Randomness, Sink, SinkWriter, Source, SourceReader, Split, SplitAssignment, WriterTask,
+};
 use format::{Format, TimeUnit};
 use model::job::{InputRef, KeySpec, OnError};
 use model::{
     Descriptor, EventTime, FieldKind, FieldSpec, InputId, JobName, OperatorUid, Origins, OutputId, Parallelism,
     Position, RecordBatch, SourceId, Span, SplitIndex, Values,
 };
-use runtime::{EventTimeCut, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock, Watermarks};
+use runtime::{
+    CheckpointSummary, Durability, EventTimeCut, FunctionInput, FunctionNode, JobGraph, JobHandle, SinkNode,
+    SourceNode, SystemClock, Watermarks,
+};
 
 /// Batches made before the clock starts, delivered again and again.
 struct Made {
@@ -139,7 +146,42 @@ fn processor_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-fn run(case: &str, batches: &Arc<Vec<Values>>, records: u64) {
+/// Numbers that nobody else of this process draws.
+struct Draws(AtomicU64);
+
+impl Randomness for Draws {
+    fn draw(&self) -> u64 {
+        self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)
+    }
+}
+
+fn start(graph: &JobGraph, takes_checkpoints: bool) -> JobHandle {
+    let clock = Arc::new(SystemClock::new());
+    if !takes_checkpoints {
+        return runtime::start(graph, clock).expect("the graph is sound");
+    }
+    let draws = Arc::new(Draws(AtomicU64::new(1)));
+    let mut durability = Durability::new(Arc::new(MemoryCheckpoints::new()), Arc::new(MemorySnapshots::new()), draws);
+    durability.options.interval = Some(Duration::from_secs(1));
+    durability.options.min_pause = Duration::ZERO;
+    runtime::start_durable(graph, clock, &durability).expect("the graph is sound, and storage is empty")
+}
+
+/// The longest of what checkpoints cost the subtasks.
+fn print_checkpoints(checkpoints: &[CheckpointSummary]) {
+    let subtasks = || checkpoints.iter().flat_map(|checkpoint| &checkpoint.subtasks);
+    let most = |of: &dyn Fn(&runtime::SubtaskCheckpoint) -> Duration| subtasks().map(of).max().unwrap_or_default();
+    println!(
+        "    {} checkpoints: longest start delay {:?}, alignment {:?}, sync part {:?}, upload {:?}",
+        checkpoints.len(),
+        most(&|subtask| subtask.start_delay),
+        most(&|subtask| subtask.alignment),
+        most(&|subtask| subtask.sync),
+        most(&|subtask| subtask.upload),
+    );
+}
+
+fn run(case: &str, batches: &Arc<Vec<Values>>, records: u64, takes_checkpoints: bool) {
     let (is_keyed, has_fields, has_time, parallelism) = match case {
         "copy" => (false, false, false, 0),
         "forward" => (false, false, false, 1),
@@ -181,12 +223,19 @@ fn run(case: &str, batches: &Arc<Vec<Values>>, records: u64) {
         parallelism: Parallelism(parallelism.max(1)),
     });
     let (wall, cpu) = (Instant::now(), processor_seconds());
-    let handle = runtime::start(&graph, Arc::new(SystemClock::new())).expect("the graph is sound");
+    let handle = start(&graph, takes_checkpoints);
+    let mut checkpoints = Vec::new();
+    while takes_checkpoints && !handle.wait_for(Duration::from_millis(100)) {
+        checkpoints = handle.checkpoints();
+    }
     let summary = handle.wait().expect("nothing fails");
     let (wall, cpu) = (wall.elapsed(), processor_seconds() - cpu);
     #[expect(clippy::cast_precision_loss, reason = "it is a figure for people")]
     let read = summary.operators.first().map_or(1, |operator| operator.records_in) as f64;
     println!("{case:16} {:7.1} ns wall {:7.1} ns cpu per record", wall.as_secs_f64() * 1e9 / read, cpu * 1e9 / read);
+    if takes_checkpoints {
+        print_checkpoints(&checkpoints);
+    }
     for operator in &summary.operators {
         println!(
             "    {:12} busy {:7.1} idle {:7.1} backpressured {:7.1}",
@@ -202,13 +251,14 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let case = arguments.next();
     let records = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(5_000_000);
+    let takes_checkpoints = arguments.next().is_some_and(|text| text == "epochs");
     // 256 KiB of records a batch, 16 MB in all: more than the caches hold, as from a file.
     let batches = Arc::new(make_batches(64, 1500));
     match case.as_deref() {
-        Some(case) if case != "all" => run(case, &batches, records),
+        Some(case) if case != "all" => run(case, &batches, records, takes_checkpoints),
         _ => {
             for case in ["copy", "forward", "key", "key-fields-time", "exchange"] {
-                run(case, &batches, records);
+                run(case, &batches, records, takes_checkpoints);
             }
         }
     }

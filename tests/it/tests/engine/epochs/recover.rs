@@ -1,9 +1,12 @@
 //! A job that is killed and started again.
 
-use contract::doubles::MemorySink;
+use std::sync::Arc;
+
+use contract::StateBackend;
+use contract::doubles::{MapBackend, MemorySink};
 use model::Epoch;
 
-use super::support::{LONG, Width, World, assert_counted, counting, few_keys};
+use super::support::{LONG, Width, World, assert_counted, counting, counting_in, few_keys};
 
 const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
 
@@ -30,14 +33,14 @@ fn a_job_that_is_killed_again_and_again_counts_as_if_it_had_run_through() {
     assert_counted(&tap, &sink.texts());
 }
 
-#[test]
-fn state_follows_its_keys_from_one_parallelism_to_another() {
+/// Runs through several widths, killed in each, and compares with the model.
+fn rescale(backend: &Arc<dyn StateBackend>, widths: &[u32]) {
     let (world, sink) = (World::new(), MemorySink::default().exactly_once());
     let tap = few_keys(3, 2000).opened_to(0);
-    let widths = [1, 3, 2, 7].map(|counts| Width { sources: 2, counts, sinks: counts });
-    for (round, width) in (1..).zip(widths) {
-        let handle = world.start(&counting(&tap, &sink, width));
-        tap.open_to(round * 300);
+    let job = |counts| counting_in(Arc::clone(backend), &tap, &sink, Width { sources: 2, counts, sinks: counts });
+    for (round, counts) in (1..).zip(widths) {
+        let handle = world.start(&job(*counts));
+        tap.open_to(round * 250);
         let arrived = |handle: &runtime::JobHandle| handle.metrics().operator("tap").unwrap().records_out > 300;
         assert!(handle.wait_until(LONG, arrived));
         handle.checkpoint(LONG).unwrap();
@@ -45,8 +48,19 @@ fn state_follows_its_keys_from_one_parallelism_to_another() {
         handle.abandon();
     }
     tap.open_to(u64::MAX);
-    world.finish(&counting(&tap, &sink, Width { sources: 1, counts: 1, sinks: 1 }));
+    world.finish(&job(1));
     assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn state_follows_its_keys_from_one_parallelism_to_another() {
+    rescale(&(Arc::new(MapBackend) as Arc<dyn StateBackend>), &[1, 3, 2, 7]);
+}
+
+#[test]
+fn the_state_log_follows_its_keys_from_one_parallelism_to_another() {
+    let backend: Arc<dyn StateBackend> = Arc::new(state::MemoryBackend::default());
+    rescale(&backend, &[1, 8, 3, 7]);
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use contract::doubles::{ClosureFactory, ManualClock, MemoryCheckpoints, MemorySink, MemorySnapshots};
+use contract::doubles::{ClosureFactory, ManualClock, MapBackend, MemoryCheckpoints, MemorySink, MemorySnapshots};
 use contract::{
     Emit, Error, OutputRecords, Polled, ProcessError, Randomness, Source, SourceReader, Split, SplitAssignment,
-    StateWrites,
+    StateBackend, StateWrites,
 };
 use model::{
     Column, Descriptor, EventTime, HostTime, OptionalColumn, Origins, OutputId, Parallelism, Position, RecordBatch,
@@ -234,9 +234,17 @@ pub(crate) struct Width {
 
 /// `tap → count → out`.
 pub(crate) fn counting(tap: &Tap, sink: &MemorySink, width: Width) -> Job {
+    counting_in(Arc::new(MapBackend), tap, sink, width)
+}
+
+/// The same over another state backend.
+pub(crate) fn counting_in(backend: Arc<dyn StateBackend>, tap: &Tap, sink: &MemorySink, width: Width) -> Job {
     Job::new()
         .source_node("tap", tap.clone(), |node| node.parallelism = Parallelism(width.sources))
-        .function("count", &["tap"], count(), |node: &mut FunctionNode| node.parallelism = Parallelism(width.counts))
+        .function("count", &["tap"], count(), |node: &mut FunctionNode| {
+            node.parallelism = Parallelism(width.counts);
+            node.state = Some(backend);
+        })
         .sink_node("out", &["count"], sink.clone(), |node: &mut SinkNode| node.parallelism = Parallelism(width.sinks))
 }
 
