@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask setup | demo | test | verify | bench | doc | guests | fuzz`.
+//! The project's commands: `cargo xtask setup | demo | test | sim | verify | bench | doc | guests | fuzz`.
 //!
 //! Each command is a list of *stages*. A stage says what it does, its output is passed through as it
 //! comes, and the command ends with a table of what each stage came to and how long it took.
@@ -57,6 +57,16 @@ enum Command {
         #[arg(long)]
         fast: bool,
     },
+    /// Simulate the checkpoint protocol from many seeds, or from one again.
+    #[command(after_help = "Examples:\n  cargo xtask sim --seeds 5000\n  cargo xtask sim --seed 17")]
+    Sim {
+        /// How many seeds, from 0.
+        #[arg(long, default_value_t = 2000, conflicts_with = "seed")]
+        seeds: u64,
+        /// One seed alone: the one that a failure named.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Measure; see bench/README.md for how a number is made so that it can be believed.
     #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench -- --help")]
     Bench {
@@ -88,6 +98,7 @@ fn main() -> ExitCode {
         Command::Demo => demo::command(),
         Command::Test { package, filter } => test::command(&package, &filter),
         Command::Verify { fast } => verify::command(fast),
+        Command::Sim { seeds, seed } => test::sim(seeds, seed),
         Command::Bench { arguments } => verify::bench(&arguments),
         Command::Doc => verify::doc(),
         Command::Guests => demo::guests(),

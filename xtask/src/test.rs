@@ -24,6 +24,21 @@ pub(crate) fn command(packages: &[String], filter: &[String]) -> Result<()> {
     finished
 }
 
+/// Runs the simulation of the checkpoint protocol with so many seeds, or with one.
+pub(crate) fn sim(seeds: u64, seed: Option<u64>) -> Result<()> {
+    let root = root()?;
+    let mut stages = Stages::default();
+    stages.run("sim", || {
+        let mut command = cargo(&root);
+        command.args(["test", "--package", "sim"]).env("TIDEGATE_SIM_SEEDS", seeds.to_string());
+        if let Some(seed) = seed {
+            command.env("TIDEGATE_SIM_SEED", seed.to_string()).args(["--", "every_record_counts_once"]);
+        }
+        crate::shell::run(&mut command).map(|()| Outcome::done())
+    });
+    stages.finish("sim")
+}
+
 /// The stages of the tests, for commands that have others too.
 pub(crate) fn stages_of(stages: &mut Stages, tally: &mut Tally, packages: &[String], filter: &[String]) -> Result<()> {
     let root = root()?;

@@ -95,6 +95,7 @@ pub const ROOMS: &[Room] = &[
         ],
         &["wasmtime", "rocksdb", "rdkafka"],
     ),
+    room("sim", "tests/sim", &["model", "protocol", "contract"], PURE),
     room("tidy", "tests/tidy", &[], ENGINES),
     room(
         "bench",
