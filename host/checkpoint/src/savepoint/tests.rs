@@ -371,4 +371,26 @@ proptest! {
         prop_assert_eq!(metadata.operators[&uid("dedup")].entries.entries, entries.len() as u64);
         prop_assert_eq!(read(&folder, "dedup").unwrap(), entries);
     }
+
+    #[test]
+    fn any_body_of_a_file_of_entries_is_entries_or_damage(body in prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 0..120)) {
+        let (_root, folder) = written();
+        // One block of any bytes, in a file that fits its metadata.
+        let mut bytes = super::entries::head().to_vec();
+        bytes.extend_from_slice(&u32::try_from(body.len()).unwrap().to_le_bytes());
+        bytes.extend_from_slice(&body);
+        bytes.extend_from_slice(&xxh3_64(&body).to_le_bytes());
+        bytes.extend_from_slice(&[0; 4 + 8 + 8]);
+        fs::write(folder.join("dedup.entries"), &bytes).unwrap();
+        let mut metadata = inspect(Path::new(SAMPLE_V1)).unwrap();
+        let entries = &mut metadata.operators.get_mut(&uid("dedup")).unwrap().entries;
+        (entries.length_bytes, entries.checksum) = (bytes.len() as u64, xxh3_64(&bytes));
+        fs::write(folder.join("savepoint.json"), super::metadata::encode(&metadata)).unwrap();
+        prop_assert_eq!(read(&folder, "dedup").unwrap_err().code(), Some("E0422"));
+    }
+
+    #[test]
+    fn any_text_is_metadata_or_refused(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(super::metadata::decode(Path::new("sp"), &text).is_err());
+    }
 }

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use crate::{JobStore, LocalStore};
 
 mod collecting;
+mod hostile;
 mod log;
 mod objects;
 mod opening;
