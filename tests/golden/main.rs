@@ -3,6 +3,10 @@
 //! # Words
 //! - *case*: a folder of `cases`; *way*: how it is run. A way may change nothing that a user can see
 //!   but speed, so all of them share the case's expectation.
+//!
+//! Jobs with checkpoints have ways of their own: see [`durable`].
+
+mod durable;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,7 +59,9 @@ fn collect(out: &Path) -> Output {
     let sinks = fs::read_dir(out).expect("a case writes below ./out").flatten();
     sinks
         .map(|sink| {
+            // What is staged lies in hidden folders.
             let files = fs::read_dir(sink.path()).expect("a sink writes into a folder").flatten();
+            let files = files.filter(|file| file.path().is_file());
             let texts = files.map(|file| fs::read_to_string(file.path()).expect("output is text"));
             let mut lines: Vec<String> =
                 texts.flat_map(|text| text.lines().map(comparable).collect::<Vec<_>>()).collect();

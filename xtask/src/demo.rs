@@ -3,7 +3,8 @@
 //! The job drops repeated deliveries from a file of flight records, in two subtasks, through a function
 //! built from `examples/dedup/guest`. What must come out is in `examples/dedup/expected/counts.json`; it
 //! was made by another program, and names the counts and the checksum of the sorted output, so that a
-//! loss and a repeat cannot make up for each other.
+//! loss and a repeat cannot make up for each other. Then the same job, with checkpoints, is killed and started
+//! again: see [`kills`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use toolchain::{BuildOptions, build_guest};
 use crate::setup;
 use crate::shell::{capture, cargo, root, run, target_directory};
 use crate::stages::{Outcome, Stages};
+
+mod kills;
 
 /// `cargo xtask demo`.
 pub(crate) fn command() -> Result<()> {
@@ -34,6 +37,12 @@ pub(crate) fn command() -> Result<()> {
     if built {
         stages.run("run and check", || {
             result = run_and_check(&root)?;
+            Ok(Outcome::done())
+        });
+        stages.run("kill and check", || {
+            let target = target_directory(&root)?;
+            let checked = kills::run_and_check(&root, &target.join("debug/tidegate"), &target.join("demo"))?;
+            result = format!("{result}\n{checked}");
             Ok(Outcome::done())
         });
     }
@@ -143,7 +152,7 @@ fn read_json(text: &str) -> Result<Value> {
     serde_json::from_str(text).with_context(|| format!("read `{text}` as JSON"))
 }
 
-/// The lines of every file below a folder, sorted.
+/// The lines of every file below a folder that is not hidden, sorted.
 fn lines_below(folder: &Path) -> Result<Vec<Vec<u8>>> {
     let mut lines = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -151,7 +160,10 @@ fn lines_below(folder: &Path) -> Result<Vec<Vec<u8>>> {
         for entry in fs::read_dir(&folder).with_context(|| format!("read the output `{}`", folder.display()))? {
             let path = entry?.path();
             if path.is_dir() {
-                folders.push(path);
+                // Hidden folders hold what is staged and the notes of a sink: no reader looks there.
+                if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+                    folders.push(path);
+                }
                 continue;
             }
             let bytes = fs::read(&path).with_context(|| format!("read `{}`", path.display()))?;

@@ -3,7 +3,7 @@
 //! The job is claimed for it, so whoever runs it is fenced, and the manifest is the next record.
 
 use contract::{CheckpointStore, Creation, Nonce, Randomness};
-use model::{ObjectNumber, Retry};
+use model::{Generation, JobName, LineageId, ObjectNumber, Retry};
 use protocol::manifest::{self, LogRecord, Manifest, encode};
 use protocol::ownership::{ClaimStep, Claiming, Content, LineageChoice, LogEntry, Outcome, OwnerStep, Ownership};
 
@@ -22,8 +22,24 @@ pub(crate) fn adopt(
     owner: &str,
     manifest: Manifest,
 ) -> Result<Manifest, CliError> {
-    let mut ownership = claim(log, randomness, owner, &manifest)?;
-    let manifest = Manifest { generation: ownership.generation(), ..manifest };
+    let (job, lineage) = (manifest.job.clone(), manifest.lineage);
+    adopt_with(log, randomness, &job, owner, lineage, |generation| Ok(Manifest { generation, ..manifest }))
+}
+
+/// As [`adopt`], with a manifest that is made once the generation is known: names of objects begin with it.
+///
+/// # Errors
+/// As those of [`adopt`]; what `make` says.
+pub(crate) fn adopt_with(
+    log: &dyn CheckpointStore,
+    randomness: &dyn Randomness,
+    job: &JobName,
+    owner: &str,
+    lineage: LineageId,
+    make: impl FnOnce(Generation) -> Result<Manifest, CliError>,
+) -> Result<Manifest, CliError> {
+    let mut ownership = claim(log, randomness, owner, job, lineage)?;
+    let manifest = make(ownership.generation())?;
     let body = encode(&LogRecord::Complete(Box::new(manifest.clone())));
     let number = ownership.next_number().map_err(|fenced| CliError::failed(fenced.to_string()))?;
     match ownership.after_create(create(log, randomness, number, &body)?) {
@@ -40,10 +56,10 @@ fn claim(
     log: &dyn CheckpointStore,
     randomness: &dyn Randomness,
     owner: &str,
-    manifest: &Manifest,
+    job: &JobName,
+    lineage: LineageId,
 ) -> Result<Ownership, CliError> {
-    let lineage = LineageChoice::Begin(manifest.lineage);
-    let mut claiming = Claiming::new(manifest.job.clone(), owner.to_owned(), lineage);
+    let mut claiming = Claiming::new(job.clone(), owner.to_owned(), LineageChoice::Begin(lineage));
     loop {
         let entries = read(log)?;
         let (number, claim) = claiming.propose(&entries).map_err(|error| CliError::failed(error.to_string()))?;

@@ -63,13 +63,20 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  tidegate run examples/dedup/job.yaml\n  \
         tidegate run job.yaml --output json | jq .operators\n  tidegate run job.yaml --check\n  \
         tidegate run job.yaml --storage /var/lib/tidegate     # resumes from the newest checkpoint there\n  \
-        tidegate run job.yaml --parallelism 4                 # resumes with its state spread anew")]
+        tidegate run job.yaml --parallelism 4                 # resumes with its state spread anew\n  \
+        tidegate run job.yaml --from-savepoint ./before-upgrade")]
     Run(Run),
     /// The checkpoints of a job.
     Checkpoint {
         /// What to do.
         #[command(subcommand)]
         command: crate::commands::checkpoint::Command,
+    },
+    /// Savepoints: state that belongs to you, complete in itself.
+    Savepoint {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::commands::savepoint::Command,
     },
     /// The files that an exactly-once sink has published.
     Files {
@@ -99,9 +106,6 @@ pub(crate) enum Command {
     /// Jobs of a server.
     #[command(hide = true)]
     Job(NotAvailable),
-    /// Savepoints.
-    #[command(hide = true)]
-    Savepoint(NotAvailable),
     /// Live keyed state.
     #[command(hide = true)]
     State(NotAvailable),
@@ -201,6 +205,15 @@ pub(crate) struct Run {
     /// The storage root, where a job with `checkpoint` keeps its place; `.tidegate` beside the job file unless given.
     #[arg(long, env = "TIDEGATE_STORAGE", value_name = "DIR")]
     pub(crate) storage: Option<PathBuf>,
+    /// Start from this savepoint, in a new lineage. A storage that goes on from it already is resumed.
+    #[arg(long, value_name = "DIR", conflicts_with = "fresh")]
+    pub(crate) from_savepoint: Option<PathBuf>,
+    /// Go back to the savepoint though the storage holds something newer: what was published after it comes again.
+    #[arg(long, requires = "from_savepoint")]
+    pub(crate) rewind: bool,
+    /// When the job ends, by Ctrl-C or because its sources do, make a savepoint of its final checkpoint here.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) stop_with_savepoint: Option<PathBuf>,
     /// Begin again with nothing, in a new lineage: what was published is published again. Asks for --yes.
     #[arg(long)]
     pub(crate) fresh: bool,

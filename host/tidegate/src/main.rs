@@ -10,6 +10,7 @@ mod figures;
 mod files;
 mod randomness;
 mod report;
+mod savepoints;
 mod storage;
 mod telemetry;
 mod wiring;
@@ -47,6 +48,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode, CliError> {
         Command::Test(args) => commands::test::run(args, output),
         Command::Run(args) => commands::run::run(args, output),
         Command::Checkpoint { command } => commands::checkpoint::run(command, output),
+        Command::Savepoint { command } => commands::savepoint::run(command, output),
         Command::Files { command } => commands::files::run(command, output),
         Command::Schema => commands::texts::schema(),
         Command::Completions { shell } => commands::texts::completions(*shell),
@@ -54,7 +56,6 @@ fn dispatch(cli: &Cli) -> Result<ExitCode, CliError> {
         Command::Server(_) => not_available("server"),
         Command::Module(_) => not_available("module"),
         Command::Job(_) => not_available("job"),
-        Command::Savepoint(_) => not_available("savepoint"),
         Command::State(_) => not_available("state"),
         Command::DeadLetter(_) => not_available("dead-letter"),
         Command::Verify(_) => not_available("verify"),

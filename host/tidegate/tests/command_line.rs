@@ -93,7 +93,7 @@ fn errors_are_documents_for_programs() {
 #[test]
 fn what_is_not_built_is_refused_by_name() {
     let folder = folder();
-    for command in ["server", "module", "job", "savepoint", "state", "dead-letter", "verify"] {
+    for command in ["server", "module", "job", "state", "dead-letter", "verify"] {
         let (code, said) = refused(folder.path(), &[command, "--any", "thing"]);
         assert_eq!(code, 2, "{said}");
         assert!(said.contains("not available yet"), "{said}");

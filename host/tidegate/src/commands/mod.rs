@@ -5,5 +5,6 @@ pub(crate) mod checkpoint;
 pub(crate) mod files;
 pub(crate) mod new;
 pub(crate) mod run;
+pub(crate) mod savepoint;
 pub(crate) mod test;
 pub(crate) mod texts;

@@ -3,6 +3,8 @@
 mod document;
 mod table;
 
+pub(crate) use table::plain_table;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};

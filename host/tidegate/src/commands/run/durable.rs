@@ -1,6 +1,6 @@
 //! What makes a job of a job file outlive its process: its place in a storage root, and what it goes on from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use crate::args::Run;
 use crate::figures::{stretch, time_text};
 use crate::randomness::SystemRandomness;
 use crate::report::CliError;
+use crate::savepoints::{Start, start_from};
 use crate::storage::{newest_manifest, root_for_run};
 
 /// A job's place, and the newest checkpoint in it.
@@ -42,6 +43,21 @@ impl Place {
         self.newest.as_ref().and_then(|manifest| manifest.rewound).map(|rewound| rewound.lineage)
     }
 
+    /// Makes a savepoint what the job goes on from.
+    ///
+    /// # Errors
+    /// When it does not fit, or the storage holds something newer and `may_rewind` is not said.
+    pub(super) fn start_from(&mut self, folder: &Path, spec: &JobSpec, may_rewind: bool) -> Result<(), CliError> {
+        let randomness = SystemRandomness::open()?;
+        let owner = owner();
+        let newest = self.newest.as_ref();
+        let start = Start { spec, store: &self.store, newest, randomness: &randomness, owner: &owner, may_rewind };
+        if let Some(manifest) = start_from(folder, &start)? {
+            self.newest = Some(manifest);
+        }
+        Ok(())
+    }
+
     /// What the runtime is told.
     ///
     /// # Errors
@@ -56,6 +72,7 @@ impl Place {
             tolerable_failures: checkpoint.tolerable_failures,
             ..Options::default()
         };
+        durability.retain = checkpoint.retain;
         durability.owner = owner();
         durability.drop_state.clone_from(&args.allow_dropped_state);
         durability.ledger_behind = args.allow_emptied_target;

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use connectors::stdout::READER_GONE;
 use contract::Clock;
+use model::Epoch;
 use model::job::RestartSpec;
+use protocol::restart::{Failure, GiveUp, RecordPlace, Restarts, Verdict};
 use runtime::{Durability, JobFailure, JobHandle, JobIdentity, Summary, SystemClock};
 
-use super::attempts::{Attempts, Failed, Next};
 use super::durable::Place;
 use super::stopping::Stopping;
 use super::tally::Tally;
@@ -67,22 +68,14 @@ fn is_enough(wired: &Wired, failure: &JobFailure) -> bool {
 /// The failure that it stays failed with.
 pub(super) fn durable(led: &Durable<'_>, stopping: &Stopping, quiet: bool) -> Result<Option<Ended>, CliError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let mut attempts = Attempts::new(led.restart, led.place.newest.as_ref().map(|manifest| manifest.epoch));
+    let mut attempts = Restarts::new(led.restart);
     let mut tally = Tally::default();
     let mut restarts = 0;
     loop {
         let failed = match runtime::start_durable(&led.wired.graph, Arc::clone(&clock), &led.durability) {
             // What is wrong at the first start is wrong with what was asked for.
             Err(error) if restarts == 0 => return Err(error.into()),
-            Err(error) => {
-                let failed = Failed {
-                    blame: error.blame(),
-                    retry: error.retry(),
-                    record: None,
-                    completed: tally.last_complete(),
-                };
-                (failed, CliError::from(error))
-            }
+            Err(error) => (of_error(&error, epoch_after(led, &tally)), CliError::from(error)),
             Ok(job) => {
                 let identity = job.identity();
                 if let (0, false, Some(identity)) = (restarts, quiet, &identity) {
@@ -94,15 +87,20 @@ pub(super) fn durable(led: &Durable<'_>, stopping: &Stopping, quiet: bool) -> Re
                         return Ok(Some(Ended { summary, durable }));
                     }
                     Err(failure) if is_enough(led.wired, &failure) => return Ok(None),
-                    Err(failure) => (of_failure(&failure, &tally), CliError::of(failure_problem(&failure))),
+                    Err(failure) => {
+                        let epoch = epoch_after(led, &tally);
+                        (of_failure(&failure, epoch), CliError::of(failure_problem(&failure)))
+                    }
                 }
             }
         };
+        if let Some(complete) = tally.last_complete() {
+            attempts.completed(complete);
+        }
         let (failed, error) = failed;
-        match attempts.after(&failed, led.durability.randomness.draw()) {
-            Next::Stay(None) => return Err(error),
-            Next::Stay(Some(help)) => return Err(error.with_help(help)),
-            Next::Again { attempt, wait } => {
+        match attempts.after(failed, led.durability.randomness.draw()) {
+            Verdict::GiveUp(why) => return Err(given_up(error, &why)),
+            Verdict::Restart { attempt, wait } => {
                 say_again(&error, attempt, led.restart.attempts, wait);
                 if stopping.wait(wait) {
                     return Err(error.with_help("the job was asked to stop while it waited to be started again"));
@@ -113,6 +111,23 @@ pub(super) fn durable(led: &Durable<'_>, stopping: &Stopping, quiet: bool) -> Re
     }
 }
 
+/// The epoch in progress after the last checkpoint that is known to be complete.
+fn epoch_after(led: &Durable<'_>, tally: &Tally) -> Epoch {
+    let restored = led.place.newest.as_ref().map(|manifest| manifest.epoch);
+    Epoch(tally.last_complete().max(restored).unwrap_or_default().0 + 1)
+}
+
+fn given_up(error: CliError, why: &GiveUp) -> CliError {
+    match why {
+        // The failure says it.
+        GiveUp::NeedsChange | GiveUp::Fenced | GiveUp::NoAttemptLeft { attempts: 0 } => error,
+        GiveUp::NoAttemptLeft { .. } => error.with_help(format!("{why}; see `restart` of the job file")),
+        GiveUp::BadRecord { .. } => error.with_help(format!(
+            "{why}; `on_error: skip` or `on_error: dead-letter` of the function lets the job pass it"
+        )),
+    }
+}
+
 fn follow(job: JobHandle, stopping: &Stopping, quiet: bool, tally: &mut Tally) -> Result<Summary, Box<JobFailure>> {
     stopping.stops(&job);
     progress::follow(&job, quiet, tally);
@@ -120,13 +135,22 @@ fn follow(job: JobHandle, stopping: &Stopping, quiet: bool, tally: &mut Tally) -
     job.wait()
 }
 
-fn of_failure(failure: &JobFailure, tally: &Tally) -> Failed {
-    Failed {
-        blame: failure.blame,
-        retry: failure.retry,
-        record: failure.record.as_ref().map(ToString::to_string),
-        completed: tally.last_complete(),
-    }
+/// The codes of a failure that means that somebody else owns the job.
+const FENCED: [&str; 2] = [protocol::ownership::Fenced::CODE, "E0440"];
+
+fn of_failure(failure: &JobFailure, epoch: Epoch) -> Failure {
+    let record = failure.record.as_ref().map(|record| RecordPlace {
+        source: record.source.clone(),
+        split: record.split.clone(),
+        position: record.position,
+    });
+    let is_fenced = failure.code.as_deref().is_some_and(|code| FENCED.contains(&code));
+    Failure { blame: failure.blame, retry: failure.retry, is_fenced, epoch, record }
+}
+
+fn of_error(error: &contract::Error, epoch: Epoch) -> Failure {
+    let is_fenced = error.code().is_some_and(|code| FENCED.contains(&code));
+    Failure { blame: error.blame(), retry: error.retry(), is_fenced, epoch, record: None }
 }
 
 fn say_again(error: &CliError, attempt: u32, most: u32, wait: Duration) {

@@ -1,6 +1,5 @@
 //! `tidegate run`: one job in this process.
 
-mod attempts;
 mod durable;
 mod fresh;
 mod lead;
@@ -43,6 +42,9 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
     if let (true, Some(place)) = (args.fresh, &mut place) {
         fresh::begin(place, args.yes)?;
     }
+    if let (Some(folder), Some(place)) = (&args.from_savepoint, &mut place) {
+        place.start_from(folder, &spec, args.rewind)?;
+    }
     let wired = wire(&spec, args, quiet, place.as_ref().and_then(durable::Place::takes_over))?;
     if args.check {
         return say_checked(&wired, output);
@@ -60,6 +62,11 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         }
     };
     let Some(ended) = led else { return Ok(ExitCode::SUCCESS) };
+    if let (Some(folder), Some(place)) = (&args.stop_with_savepoint, &place) {
+        let metadata = crate::savepoints::make(&place.store, folder)?;
+        // Whoever asked for it reads it on standard error: standard output has the summary.
+        drop(std::io::stderr().write_all(crate::commands::savepoint::made(folder, &metadata).as_bytes()));
+    }
     let report = summary::Report { graph: &wired.graph, ended: &ended, cpu: started.elapsed() };
     match output {
         OutputFormat::Human => print_report(&report.text(), wired.writes_stdout)?,
@@ -75,6 +82,8 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
 fn refuse_without_checkpoint(args: &Run) -> Result<(), CliError> {
     let given = [
         ("--fresh", args.fresh),
+        ("--from-savepoint", args.from_savepoint.is_some()),
+        ("--stop-with-savepoint", args.stop_with_savepoint.is_some()),
         ("--allow-dropped-state", !args.allow_dropped_state.is_empty()),
         ("--allow-emptied-target", args.allow_emptied_target),
     ];

@@ -143,5 +143,7 @@ fn words(kind: ConditionKind) -> &'static str {
         ConditionKind::NotPublished => "a sink cannot publish and goes on trying",
         ConditionKind::TooManyUnpublished => "checkpoints wait until more is published",
         ConditionKind::BacklogFull => "sources wait until output is durable",
+        ConditionKind::NotRemoved => "old checkpoints cannot be removed",
+        ConditionKind::ClockJumped => "the clock of the machine jumped",
     }
 }

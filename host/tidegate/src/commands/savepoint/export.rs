@@ -1,0 +1,80 @@
+//! `tidegate savepoint export`: the entries of a savepoint as JSON lines.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use checkpoint::savepoint::{Operator, Reader};
+use clap::Args;
+use contract::StateEntry;
+use model::{OperatorUid, StateKind};
+use serde_json::json;
+
+use crate::figures::time_text;
+use crate::report::CliError;
+use crate::savepoints::{bytes_shown, entry_key_shown, value_shown};
+
+/// `tidegate savepoint export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The savepoint.
+    folder: PathBuf,
+    /// Only what this operator keeps.
+    #[arg(long, value_name = "UID")]
+    operator: Option<String>,
+    /// Only the state of this name.
+    #[arg(long, value_name = "NAME")]
+    state: Option<String>,
+}
+
+/// Writes the entries to standard output.
+pub(super) fn run(args: &Export) -> Result<ExitCode, CliError> {
+    let reader = Reader::open(&args.folder).map_err(contract::Error::from)?;
+    let operators = &reader.metadata().operators;
+    if let Some(wanted) = &args.operator
+        && !operators.keys().any(|uid| uid.as_str() == wanted)
+    {
+        let names: Vec<&str> = operators.keys().map(OperatorUid::as_str).collect();
+        return Err(CliError::usage(format!("--operator {wanted}: the savepoint has no such operator"))
+            .with_help(format!("its operators: {}", names.join(", "))));
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    for (uid, operator) in operators {
+        if args.operator.as_ref().is_some_and(|wanted| uid.as_str() != wanted) {
+            continue;
+        }
+        let mut entries = reader.entries(uid).map_err(contract::Error::from)?;
+        while let Some(entry) = entries.next_entry().map_err(contract::Error::from)? {
+            let Some(line) = line(args, uid, operator, &entry) else { continue };
+            match writeln!(out, "{line}") {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+                Err(error) => return Err(CliError::failed(format!("write standard output: {error}"))),
+            }
+        }
+    }
+    match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CliError::failed(format!("write standard output: {error}")))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn line(args: &Export, uid: &OperatorUid, operator: &Operator, entry: &StateEntry<'_>) -> Option<String> {
+    let described = operator.states.iter().find(|state| state.id == entry.state);
+    let name = described.map(|state| state.name.as_str()).unwrap_or_default();
+    if args.state.as_ref().is_some_and(|wanted| wanted != name) {
+        return None;
+    }
+    let (kind, schema) = described.map_or((StateKind::Value, ""), |state| (state.kind, state.schema.as_str()));
+    let document = json!({
+        "operator": uid,
+        "state": name,
+        "key": bytes_shown(entry.key),
+        "entry_key": entry.entry_key.map(|key| entry_key_shown(kind, schema, key)),
+        "value": value_shown(entry.value),
+        "written": time_text(entry.written_millis),
+    });
+    Some(document.to_string())
+}

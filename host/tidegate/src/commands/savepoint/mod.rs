@@ -1,0 +1,146 @@
+//! `tidegate savepoint`: state that belongs to the user.
+
+mod export;
+mod show;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use checkpoint::savepoint::{Metadata, inspect};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::args::OutputFormat;
+use crate::commands::run::json_line;
+use crate::commands::texts::print;
+use crate::figures::count;
+use crate::report::{CliError, Problem};
+use crate::savepoints::make;
+use crate::storage::JobPlace;
+
+/// `tidegate savepoint …`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a savepoint of the newest complete checkpoint; the job may run meanwhile.
+    #[command(after_help = "Example:\n  tidegate savepoint create --job orders-dedup --to ./before-upgrade")]
+    Create(Create),
+    /// List the savepoints in a folder.
+    #[command(after_help = "Example:\n  tidegate savepoint list ./savepoints")]
+    List(Folder),
+    /// Show what a savepoint is of, and check all of it.
+    #[command(after_help = "Example:\n  tidegate savepoint show ./before-upgrade")]
+    Show(Folder),
+    /// Write the state as JSON lines, without the code that wrote it: one entry a line.
+    #[command(after_help = "Examples:\n  tidegate savepoint export ./before-upgrade > state.jsonl\n  \
+        tidegate savepoint export ./before-upgrade --operator dedup --state seen | wc -l")]
+    Export(export::Export),
+    /// Remove a savepoint.
+    #[command(after_help = "Example:\n  tidegate savepoint remove ./before-upgrade")]
+    Remove(Folder),
+}
+
+/// `tidegate savepoint create`.
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The folder of the savepoint, which is made, or is empty.
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    #[command(flatten)]
+    place: JobPlace,
+}
+
+/// A folder.
+#[derive(Debug, Args)]
+pub(crate) struct Folder {
+    /// The folder.
+    folder: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &Command, output: OutputFormat) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Create(args) => create(args, output),
+        Command::List(args) => list(&args.folder, output),
+        Command::Show(args) => show::run(&args.folder, output),
+        Command::Export(args) => export::run(args),
+        Command::Remove(args) => remove(&args.folder, output),
+    }
+}
+
+fn create(args: &Create, output: OutputFormat) -> Result<ExitCode, CliError> {
+    let job = args.place.open()?;
+    let metadata = make(&job.store, &args.to)?;
+    match output {
+        OutputFormat::Human => print(made(&args.to, &metadata).as_bytes()),
+        OutputFormat::Json => {
+            let document = json!({ "savepoint": args.to, "metadata": metadata });
+            print(json_line(&document)?.as_bytes())
+        }
+    }
+}
+
+/// What was made, for a person.
+pub(crate) fn made(folder: &std::path::Path, metadata: &Metadata) -> String {
+    let entries = metadata.operators.values().map(|operator| operator.entries.entries).sum();
+    format!(
+        "savepoint `{}`: checkpoint {} of `{}`, lineage {}, {} entries of state\n",
+        folder.display(),
+        metadata.epoch,
+        metadata.job,
+        metadata.lineage,
+        count(entries)
+    )
+}
+
+/// The folders in `folder` that are savepoints, and `folder` itself if it is one.
+fn list(folder: &PathBuf, output: OutputFormat) -> Result<ExitCode, CliError> {
+    let refused = |error: std::io::Error| CliError::failed(format!("read the folder `{}`: {error}", folder.display()));
+    let mut folders = vec![folder.clone()];
+    for entry in fs::read_dir(folder).map_err(refused)? {
+        folders.push(entry.map_err(refused)?.path());
+    }
+    folders.sort_unstable();
+    let found: Vec<_> = folders.into_iter().filter_map(|path| Some((inspect(&path).ok()?, path))).collect();
+    match output {
+        OutputFormat::Human => print(show::table(&found).as_bytes()),
+        OutputFormat::Json => {
+            let savepoints = found.iter().map(|(metadata, path)| json!({ "folder": path, "metadata": metadata }));
+            print(json_line(&json!({ "savepoints": savepoints.collect::<Vec<_>>() }))?.as_bytes())
+        }
+    }
+}
+
+/// Removes the files that the savepoint is made of, then the folder, which has to be empty then.
+fn remove(folder: &PathBuf, output: OutputFormat) -> Result<ExitCode, CliError> {
+    let metadata = inspect(folder).map_err(contract::Error::from)?;
+    let files: Vec<PathBuf> = metadata.operators.keys().map(|uid| folder.join(format!("{uid}.entries"))).collect();
+    let mut expected = files.clone();
+    expected.push(folder.join("savepoint.json"));
+    let refused = |error: std::io::Error| CliError::failed(format!("remove savepoint `{}`: {error}", folder.display()));
+    for entry in fs::read_dir(folder).map_err(refused)? {
+        let path = entry.map_err(refused)?.path();
+        if !expected.contains(&path) {
+            return Err(CliError::of(Problem {
+                code: Some("E0476".to_owned()),
+                message: format!(
+                    "`{}` holds `{}`, which is no part of the savepoint: nothing was removed",
+                    folder.display(),
+                    path.display()
+                ),
+                help: Some("move it away, and try again".to_owned()),
+                ..Problem::default()
+            }));
+        }
+    }
+    // Without its metadata it is no savepoint, whatever happens next.
+    fs::remove_file(folder.join("savepoint.json")).map_err(refused)?;
+    for file in files {
+        fs::remove_file(file).map_err(refused)?;
+    }
+    fs::remove_dir(folder).map_err(refused)?;
+    match output {
+        OutputFormat::Human => print(format!("removed savepoint `{}`\n", folder.display()).as_bytes()),
+        OutputFormat::Json => print(json_line(&json!({ "removed": folder }))?.as_bytes()),
+    }
+}

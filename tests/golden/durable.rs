@@ -1,0 +1,194 @@
+//! Jobs with checkpoints, four ways against one output.
+//!
+//! 1. straight
+//! 2. checkpoint, then restore: half of the input, then all of it
+//! 3. as 2, restored at another parallelism
+//! 4. killed at its first manifest, which has not been published yet or was a moment ago, and started again
+//!
+//! The one output is that of the same job without checkpoints.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::{Output, collect, difference, root};
+
+/// A job in a folder of its own.
+struct Job {
+    folder: tempfile::TempDir,
+    /// The inputs, with what they hold.
+    inputs: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Job {
+    /// The job file at `from`, its paths of modules made whole; with checkpoints, nothing is overwritten.
+    fn new(from: &Path, has_checkpoints: bool) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let mut inputs = Vec::new();
+        copy_inputs(from, folder.path(), &mut inputs);
+        let job = fs::read_to_string(from.join("job.yaml")).expect("there is a job file");
+        let examples = root().join("examples").display().to_string();
+        let mut job =
+            job.replace("$EXAMPLES", &examples).replace("module: ./", &format!("module: {}/", from.display()));
+        if has_checkpoints {
+            job = job.replace(", overwrite: true", "");
+            job.push_str("\ncheckpoint: { interval: 20ms }\n");
+        }
+        fs::write(folder.path().join("job.yaml"), job).expect("the job file can be written");
+        Self { folder, inputs }
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command.args(["run", "job.yaml", "--quiet"]).args(more).current_dir(self.folder.path());
+        command.env_remove("TIDEGATE_STORAGE").stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    fn run(&self, more: &[&str]) {
+        let ran = self.command(more).output().expect("the binary runs");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    fn output(&self) -> Output {
+        collect(&self.folder.path().join("out"))
+    }
+
+    /// Leaves of each input the lines of its first half.
+    fn halve(&self) {
+        for (path, bytes) in &self.inputs {
+            fs::write(path, &bytes[..half(bytes)]).expect("an input can be cut");
+        }
+    }
+
+    /// Adds the other half.
+    fn complete(&self) {
+        for (path, bytes) in &self.inputs {
+            let mut file = OpenOptions::new().append(true).open(path).expect("an input can be opened");
+            file.write_all(&bytes[half(bytes)..]).expect("an input can grow");
+        }
+    }
+
+    /// Runs the job until its log holds a manifest, and kills it.
+    fn kill_at_first_manifest(&self) {
+        let mut child = self.command(&[]).stderr(Stdio::null()).spawn().expect("the binary starts");
+        while !self.has_manifest() && child.try_wait().expect("it can be looked at").is_none() {
+            std::thread::park_timeout(Duration::from_micros(200));
+        }
+        child.kill().expect("it can be killed");
+        child.wait().expect("it has ended");
+        assert!(self.has_manifest(), "the job ended without a manifest");
+    }
+
+    /// The first record of the log is the claim.
+    fn has_manifest(&self) -> bool {
+        let jobs = fs::read_dir(self.folder.path().join(".tidegate/jobs"));
+        let logs = jobs.into_iter().flatten().flatten().map(|job| job.path().join("log"));
+        logs.filter_map(|log| fs::read_dir(log).ok()).flatten().flatten().any(|record| {
+            record.file_name().to_str().and_then(|name| name.parse::<u64>().ok()).is_some_and(|number| number > 0)
+        })
+    }
+}
+
+/// The byte after the line at the middle.
+fn half(bytes: &[u8]) -> usize {
+    let middle = bytes.len() / 2;
+    bytes[middle..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| middle + at + 1)
+}
+
+/// Copies what a job reads: its folder `input`, or the files beside the job file.
+fn copy_inputs(from: &Path, to: &Path, inputs: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in fs::read_dir(from).expect("the folder can be read").flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let is_input = name.to_str().is_some_and(|name| !["job.yaml", "README.md", "make.py"].contains(&name));
+        if path.is_dir() && (from.ends_with("input") || name == "input") {
+            fs::create_dir_all(to.join(&name)).expect("a folder can be made");
+            copy_inputs(&path, &to.join(&name), inputs);
+        } else if path.is_file() && is_input {
+            let bytes = fs::read(&path).expect("an input can be read");
+            fs::write(to.join(&name), &bytes).expect("an input can be copied");
+            inputs.push((to.join(&name), bytes));
+        }
+    }
+}
+
+/// Runs the job at `from` every way. `may_grow`: whether its input can be cut between two lines.
+fn check(from: &str, may_grow: bool) {
+    let from = root().join(from);
+    let plain = Job::new(&from, false);
+    plain.run(&[]);
+    let expected = plain.output();
+    assert!(expected.values().any(|lines| !lines.is_empty()), "the job writes something");
+
+    let straight = Job::new(&from, true);
+    straight.run(&[]);
+    compare("straight", &expected, &straight.output());
+
+    let killed = Job::new(&from, true);
+    killed.kill_at_first_manifest();
+    killed.run(&[]);
+    compare("killed at its first manifest", &expected, &killed.output());
+
+    let restores: &[(&str, &[&str])] =
+        &[("restored", &[]), ("restored at another parallelism", &["--parallelism", "3"])];
+    for (way, more) in restores.iter().filter(|_| may_grow) {
+        let restored = Job::new(&from, true);
+        restored.halve();
+        restored.run(&[]);
+        restored.complete();
+        restored.run(more);
+        compare(way, &expected, &restored.output());
+    }
+}
+
+fn compare(way: &str, expected: &Output, found: &Output) {
+    assert_eq!(expected.keys().collect::<Vec<_>>(), found.keys().collect::<Vec<_>>(), "{way}: sinks");
+    for (sink, lines) in expected {
+        let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let (expected, found) = (text(lines), text(&found[sink]));
+        assert!(expected == found, "{way}, sink `{sink}`:\n{}", difference(&expected, &found));
+    }
+}
+
+#[test]
+fn dedup_survives() {
+    check("examples/dedup", true);
+}
+
+#[test]
+fn quakes_survive() {
+    check("examples/quakes", true);
+}
+
+#[test]
+fn mask_survives() {
+    check("examples/mask", true);
+}
+
+#[test]
+fn word_count_survives() {
+    check("examples/word-count", true);
+}
+
+#[test]
+fn airport_delays_survive() {
+    check("examples/airport-delays", true);
+}
+
+#[test]
+fn broken_json_survives() {
+    check("tests/golden/cases/broken-json", true);
+}
+
+/// A quote that opens in one line and closes in another spans every place at which the file could be cut.
+#[test]
+fn broken_csv_survives() {
+    check("tests/golden/cases/broken-csv", false);
+}
+
+#[test]
+fn poison_survives() {
+    check("tests/golden/cases/poison", true);
+}
