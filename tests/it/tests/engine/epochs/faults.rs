@@ -50,7 +50,9 @@ fn a_target_that_is_away_delays_publication_and_is_a_condition() {
 
 #[test]
 fn an_answer_of_the_log_that_is_lost_is_asked_for_again() {
-    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let (mut world, sink) = (World::new(), MemorySink::default().exactly_once());
+    // Time passes fast here: nothing is given up for that.
+    world.options.timeout = LONG * 1_000;
     let tap = few_keys(2, 500).opened_to(200);
     let handle = world.start(&counting(&tap, &sink, WIDE));
     for fault in [Fault::AnswerLost, Fault::NoAnswer] {
@@ -59,7 +61,7 @@ fn an_answer_of_the_log_that_is_lost_is_asked_for_again() {
             let asked = scope.spawn(|| handle.checkpoint(LONG));
             while !asked.is_finished() {
                 world.clock.advance(world.options.create_again_after);
-                std::thread::yield_now();
+                std::thread::park_timeout(std::time::Duration::from_millis(1));
             }
             asked.join().unwrap().unwrap();
         });

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use contract::StateBackend;
 use contract::doubles::{MapBackend, MemorySink};
-use model::Epoch;
+use contract::{CheckpointStore, StateBackend};
+use model::job::OnError;
+use model::{Epoch, HostTime, Refresh, StateDescriptor, Ttl, TtlClock};
+use runtime::ConditionKind;
 
-use super::support::{LONG, Width, World, assert_counted, counting, counting_in, few_keys};
+use super::support::{
+    LONG, Tap, Width, World, assert_counted, count_state, count_with, counting, counting_in, drop_of, few_keys,
+};
+use crate::support::{Job, picky};
 
 const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
 
@@ -110,4 +115,116 @@ fn what_a_killed_process_staged_and_no_manifest_lists_is_removed() {
     tap.open_to(u64::MAX);
     handle.wait().unwrap();
     assert_counted(&tap, &sink.texts());
+}
+
+/// Two checkpoints; the second is published or not. Returns the world, its sink and what it reads.
+fn two_checkpoints(publishes: bool) -> (World, MemorySink, Tap) {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(100);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    for open in [100, 200] {
+        tap.open_to(open);
+        assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == open * 2));
+        if open == 200 && !publishes {
+            sink.fail_to_publish(1_000_000, "the target is away");
+        }
+        handle.checkpoint(LONG).unwrap();
+        if open == 100 || publishes {
+            assert!(handle.wait_until(LONG, |handle| handle.checkpoints()[0].published_at.is_some()));
+        }
+    }
+    handle.abandon();
+    sink.fail_to_publish(0, "");
+    tap.open_to(u64::MAX);
+    (world, sink, tap)
+}
+
+#[test]
+fn a_damaged_newest_manifest_is_passed_over_where_nothing_of_it_was_visible() {
+    let (world, sink, tap) = two_checkpoints(false);
+    let newest = *world.log.list().unwrap().last().unwrap();
+    world.log.damage(newest);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    assert_eq!(handle.identity().unwrap().restored, Some(Epoch(1)));
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn a_damaged_newest_manifest_is_refused_where_its_output_is_visible() {
+    let (world, sink, tap) = two_checkpoints(true);
+    let newest = *world.log.list().unwrap().last().unwrap();
+    world.log.damage(newest);
+    let error = world.try_start(&counting(&tap, &sink, WIDE)).unwrap_err();
+    assert_eq!(error.code(), Some("E0437"), "{error}");
+    assert_eq!(sink.texts().len(), 400);
+}
+
+#[test]
+fn a_listing_that_lags_behind_is_not_believed() {
+    let (world, sink, tap) = two_checkpoints(true);
+    world.log.list_without_newest(2);
+    let handle = world.start(&counting(&tap, &sink, WIDE));
+    assert_eq!(handle.identity().unwrap().restored, Some(Epoch(2)));
+    handle.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn each_dead_letter_is_visible_once_whatever_was_killed() {
+    let (world, letters) = (World::new(), MemorySink::default().exactly_once());
+    let sink = MemorySink::default().exactly_once();
+    let tap = Tap::new(2, 400, |split, at| {
+        let kind = if at % 10 == 3 { "poison-reject" } else { "fine" };
+        drop_of(format!("{kind} {split} {at}"))
+    });
+    let tap = tap.opened_to(0);
+    let job = Job::new()
+        .source("tap", tap.clone())
+        .function("picky", &["tap"], picky(), |node| node.on_error = OnError::DeadLetter)
+        .sink("out", &["picky"], sink.clone())
+        .dead_letters(&letters);
+    for open in [90, 210, 300] {
+        let handle = world.start(&job);
+        tap.open_to(open);
+        assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("picky").unwrap().dead_letters > 5));
+        handle.checkpoint(LONG).unwrap();
+        handle.abandon();
+    }
+    tap.open_to(u64::MAX);
+    world.finish(&job);
+    assert_eq!((sink.texts().len(), letters.texts().len()), (720, 80));
+    let mut positions: Vec<_> = letters.records().iter().map(|letter| letter.origin).collect();
+    positions.sort();
+    positions.dedup();
+    assert_eq!(positions.len(), 80);
+}
+
+#[test]
+fn processing_time_goes_on_from_the_checkpoint_though_the_machine_was_set_back() {
+    let ttl = Ttl { millis: 1_000, clock: TtlClock::ProcessingTime, refresh: Refresh::OnWrite };
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = Tap::new(1, 3, |_, _| drop_of("k")).opened_to(1);
+    let job = Job::new()
+        .source("tap", tap.clone())
+        .function("count", &["tap"], count_with(StateDescriptor { ttl: Some(ttl), ..count_state() }), |_| ())
+        .sink("out", &["count"], sink.clone());
+    let arrived =
+        |count: u64| move |handle: &runtime::JobHandle| handle.metrics().operator("out").unwrap().records_in == count;
+    world.clock.set_now(HostTime(5_000));
+    let handle = world.start(&job);
+    assert!(handle.wait_until(LONG, arrived(1)));
+    world.clock.set_now(HostTime(5_900));
+    handle.checkpoint(LONG).unwrap();
+    handle.abandon();
+    // Set back by more than the time to live: the entry is neither older nor younger for that.
+    world.clock.set_now(HostTime(1_000));
+    let handle = world.start(&job);
+    tap.open_to(2);
+    assert!(handle.wait_until(LONG, arrived(1)));
+    assert!(handle.conditions().iter().any(|condition| condition.kind == ConditionKind::ClockJumped));
+    world.clock.set_now(HostTime(7_000));
+    tap.open_to(3);
+    handle.wait().unwrap();
+    assert_eq!(sink.texts(), ["k 1", "k 2", "k 1"]);
 }
