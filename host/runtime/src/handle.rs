@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::control::Control;
 use crate::epochs::link::{EpochLink, Message};
 use crate::epochs::status::Status;
-use crate::epochs::{CheckpointSummary, Condition};
+use crate::epochs::{CheckpointCounts, CheckpointSummary, Condition};
 use crate::metrics::{JobSnapshot, OperatorSnapshot, serialize_seconds};
 use crate::{JobFailure, registry::Registry};
 
@@ -98,10 +98,10 @@ impl JobHandle {
         self.epochs.as_ref().map(|epochs| epochs.status.conditions()).unwrap_or_default()
     }
 
-    /// Bytes of output and state that wait to become durable or visible.
+    /// What its checkpoints came to so far; `None` in a job without.
     #[must_use]
-    pub fn backlog_bytes(&self) -> u64 {
-        self.epochs.as_ref().map_or(0, |epochs| epochs.status.backlog_bytes())
+    pub fn checkpoint_counts(&self) -> Option<CheckpointCounts> {
+        self.epochs.as_ref().map(|epochs| epochs.status.counts())
     }
 
     /// Which incarnation runs; `None` in a job without checkpoints.

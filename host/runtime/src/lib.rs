@@ -41,7 +41,9 @@ mod registry;
 mod start;
 
 pub use clock::SystemClock;
-pub use epochs::{CheckpointSummary, Condition, ConditionKind, Durability, SubtaskCheckpoint, start_durable};
+pub use epochs::{
+    CheckpointCounts, CheckpointSummary, Condition, ConditionKind, Durability, SubtaskCheckpoint, start_durable,
+};
 pub use failure::{Coordinates, JobFailure};
 pub use graph::{
     Error as GraphError, EventTimeCut, FunctionInput, FunctionNode, JobGraph, Settings, SinkNode, SourceNode,

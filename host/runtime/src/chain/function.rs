@@ -160,6 +160,7 @@ impl FunctionOperator {
     /// Hands over the state as it is and sends the barrier.
     pub(crate) fn barrier(&mut self, barrier: Barrier, arrival: Arrival, context: &mut Context) -> Flow {
         let began = context.elapsed();
+        fail_point!("before-snapshot");
         self.learn_completed(context);
         let kept = match (&mut self.turn.state, &mut self.keeping) {
             (Some(state), Some(keeping)) => {
@@ -172,6 +173,7 @@ impl FunctionOperator {
         }
         let what = HandedPart::State(StateNow { now: self.now, kept });
         self.responsible.hand_over(barrier, arrival, began, what, context);
+        fail_point!("after-snapshot");
         let mut lanes = self.outputs.iter_mut().flat_map(|port| &mut port.lanes);
         lanes.try_for_each(|lane| lane.barrier(barrier, context))
     }
@@ -234,6 +236,7 @@ impl FunctionOperator {
         match prepared {
             Ok(leaving) => {
                 self.apply()?;
+                fail_point!("after-state-write");
                 self.leave(leaving, records, context)?;
                 Ok(Attempt::Applied)
             }

@@ -160,6 +160,7 @@ fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> 
     let drops = Drops::parse(&durability.drop_state)?;
     let (ownership, entries) =
         claim(durability.log.as_ref(), durability.randomness.as_ref(), &graph.name, &durability.owner)?;
+    fail_point!("after-claim");
     let lineage = lineage_of(&entries).unwrap_or(ownership.lineage());
     let mut publishers = open_publishers(graph, lineage)?;
     let mut ledgers = Ledgers::new();

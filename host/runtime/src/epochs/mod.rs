@@ -33,4 +33,4 @@ mod sweep;
 mod work;
 
 pub use begin::{Durability, start_durable};
-pub use status::{CheckpointSummary, Condition, ConditionKind, SubtaskCheckpoint};
+pub use status::{CheckpointCounts, CheckpointSummary, Condition, ConditionKind, SubtaskCheckpoint};

@@ -78,7 +78,9 @@ fn publish(
             if control.is_stopped() {
                 return;
             }
+            fail_point!("before-publish");
             let published = if staged.is_empty() { Ok(()) } else { publisher.publish(epoch, &staged) };
+            fail_point!("after-publish");
             let tell = |done| link.tell(Message::Done(Box::new(done)));
             match published {
                 Ok(()) => {

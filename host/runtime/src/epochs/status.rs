@@ -117,11 +117,58 @@ impl CheckpointSummary {
     }
 }
 
+/// What the checkpoints of a job came to so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CheckpointCounts {
+    /// Complete ones, of this incarnation.
+    pub complete: u64,
+    /// Aborted ones.
+    pub aborted: u64,
+    /// When the last complete one was, by the uptime of the job.
+    #[serde(rename = "last_complete_at_seconds", serialize_with = "serialize_some_seconds")]
+    pub last_complete_at: Option<Duration>,
+    /// From its trigger to its manifest.
+    #[serde(rename = "last_duration_seconds", serialize_with = "serialize_some_seconds")]
+    pub last_duration: Option<Duration>,
+    /// From its manifest until every sink had published it; `None` where some has not.
+    #[serde(rename = "last_publish_seconds", serialize_with = "serialize_some_seconds")]
+    pub last_publish: Option<Duration>,
+    /// Its bytes.
+    pub last_bytes: u64,
+    /// The longest alignment of a subtask in it.
+    #[serde(rename = "last_alignment_seconds", serialize_with = "serialize_seconds")]
+    pub last_alignment: Duration,
+    /// The longest sync part of a subtask in it.
+    #[serde(rename = "last_sync_seconds", serialize_with = "serialize_seconds")]
+    pub last_sync: Duration,
+    /// Complete epochs that some sink has not published.
+    pub unpublished: u64,
+    /// Bytes that wait to become durable or visible.
+    pub backlog_bytes: u64,
+}
+
+impl CheckpointCounts {
+    /// With what the newest complete one of `checkpoints` cost.
+    fn with_last(mut self, checkpoints: &[CheckpointSummary]) -> Self {
+        let complete = |it: &&CheckpointSummary| it.completed_at.is_some();
+        if let Some(last) = checkpoints.iter().find(complete) {
+            self.last_complete_at = last.completed_at;
+            self.last_duration = last.completed_at.map(|at| at.saturating_sub(last.triggered_at));
+            let published = last.published_at.zip(last.completed_at);
+            self.last_publish = published.map(|(published, complete)| published.saturating_sub(complete));
+            self.last_bytes = last.subtasks.iter().map(|subtask| subtask.bytes).sum();
+            self.last_alignment = last.subtasks.iter().map(|subtask| subtask.alignment).max().unwrap_or_default();
+            self.last_sync = last.subtasks.iter().map(|subtask| subtask.sync).max().unwrap_or_default();
+        }
+        self
+    }
+}
+
 #[derive(Default)]
 struct Inner {
     checkpoints: Vec<CheckpointFigures>,
     conditions: BTreeMap<(ConditionKind, Option<OperatorUid>), Condition>,
-    backlog_bytes: u64,
+    counts: CheckpointCounts,
 }
 
 /// What the coordinator's thread writes and everybody reads.
@@ -138,11 +185,12 @@ impl Status {
         Arc::new(Self { shape, began, inner: Mutex::default(), changed: Condvar::new() })
     }
 
-    pub(crate) fn note<'f>(&self, figures: impl Iterator<Item = &'f CheckpointFigures>, backlog_bytes: u64) {
+    /// `counts` are without what the last one cost.
+    pub(crate) fn note<'f>(&self, figures: impl Iterator<Item = &'f CheckpointFigures>, counts: CheckpointCounts) {
         let mut inner = self.inner();
         inner.checkpoints.clear();
         inner.checkpoints.extend(figures.cloned());
-        inner.backlog_bytes = backlog_bytes;
+        inner.counts = counts;
         drop(inner);
         self.changed.notify_all();
     }
@@ -185,8 +233,9 @@ impl Status {
         self.inner().conditions.values().cloned().collect()
     }
 
-    pub(crate) fn backlog_bytes(&self) -> u64 {
-        self.inner().backlog_bytes
+    pub(crate) fn counts(&self) -> CheckpointCounts {
+        let counts = self.inner().counts.clone();
+        counts.with_last(&self.checkpoints())
     }
 
     /// Waits for a change, at most `timeout`.

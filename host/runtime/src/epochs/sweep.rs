@@ -40,9 +40,11 @@ pub(crate) fn sweep(
     let found = garbage(&stored, &Rules { retain, orphan_age: DEFAULT_ORPHAN_AGE, generation, now });
     for number in &found.records {
         log.remove(*number)?;
+        fail_point!("mid-sweep");
     }
     for name in &found.objects {
         objects.delete(name)?;
+        fail_point!("mid-sweep");
     }
     Ok((found.records.len(), found.objects.len()))
 }

@@ -195,6 +195,7 @@ impl Medium {
                     Some(image) => self.keep_image(&prefix, image),
                     None => self.put(&format!("{prefix}-0"), &delta.segments).map(|kept| kept.map(|one| vec![one])),
                 };
+                fail_point!("after-upload");
                 Some(match kept.transpose()? {
                     Ok(objects) => Done::Kept { from, is_image, objects },
                     Err(error) => Done::Lost { from, error },
@@ -205,7 +206,9 @@ impl Medium {
                 Err(error) => Done::Lost { from, error },
             }),
             Work::Create { epoch, number, nonce, body } => {
+                fail_point!("before-manifest");
                 let outcome = self.log.create(number, nonce, &body);
+                fail_point!("after-manifest");
                 Some(Done::Created { epoch, outcome })
             }
             Work::Sweep => {

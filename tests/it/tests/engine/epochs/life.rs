@@ -90,6 +90,9 @@ fn the_history_names_every_subtask_and_what_it_cost() {
     assert_eq!(subtasks, ["count/0", "count/1", "count/2", "out/0", "out/1", "out/2", "tap/0", "tap/1"]);
     assert!(newest.subtasks.iter().any(|subtask| subtask.operator.as_str() == "count" && subtask.bytes > 0));
     assert!(handle.conditions().is_empty());
+    let counts = handle.checkpoint_counts().unwrap();
+    assert_eq!((counts.complete, counts.aborted, counts.last_complete_at), (1, 0, newest.completed_at));
+    assert!(counts.last_bytes > 0);
     handle.abandon();
 }
 
