@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use contract::{Clock, Delivery, Polled, SnapshotStore, SourceReader, StatePart, WriterTask};
+use fail::fail_point;
 use model::{Epoch, Generation, HostTime, JobName, LineageId, Position, SplitIndex, TtlClock};
 use protocol::host_clock::{DEFAULT_JUMP_LIMIT, HostClock};
 use protocol::manifest::Part;
@@ -167,6 +168,7 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
                 Some(durable) => backend.restore(scope, &mut fetch(&spec.parts, durable.objects.as_ref())),
                 None => backend.open(scope),
             };
+            fail_point!("after-restore");
             Some(opened.map_err(|error| spec.responsible.seam(&error))?)
         }
         None => None,

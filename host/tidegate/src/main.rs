@@ -7,6 +7,7 @@ mod adopt;
 mod args;
 mod commands;
 mod figures;
+mod failpoints;
 mod files;
 mod randomness;
 mod report;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return report::print_usage(&error),
     };
-    match telemetry::start(&cli.global).and_then(|()| dispatch(&cli)) {
+    match telemetry::start(&cli.global).and_then(|()| failpoints::arm()).and_then(|()| dispatch(&cli)) {
         Ok(code) => code,
         Err(error) => error.print(cli.global.output),
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
+use fail::fail_point;
 use model::{Barrier, EventTime, HostTime, InputId, RecordBatch};
 use protocol::host_clock::HostClock;
 use protocol::isolation::{Course, Outcome, Pace, Search, Step};

@@ -6,6 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use contract::{CheckpointStore, Clock, Error, Randomness, Sink, SnapshotStore, Split};
+use fail::fail_point;
 use model::{Blame, Epoch, EventTime, Generation, HostTime, JobName, LineageId, OperatorUid, Retry};
 use protocol::assignment_of_parts::inherit;
 use protocol::coordinator::{Coordinator, Options, Start, SubtaskNumber};

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use contract::{Publisher, StagedOutput};
+use fail::fail_point;
 use model::{Epoch, OperatorUid, Retry};
 
 use super::link::{EpochLink, Message};

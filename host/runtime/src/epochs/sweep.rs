@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use contract::{CheckpointStore, Error, SnapshotStore};
+use fail::fail_point;
 use model::{Generation, HostTime};
 use protocol::ownership::LogEntry;
 use protocol::retention::{DEFAULT_ORPHAN_AGE, Rules, Stored, garbage};

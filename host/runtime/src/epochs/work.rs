@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use contract::{CheckpointStore, Creation, Error, Nonce, ObjectHandle, ObjectNumber, SnapshotStore, Staging};
 use contract::{StagedOutput, StateDelta, StateImage};
+use fail::fail_point;
 use model::{Blame, Epoch, Retry};
 use protocol::coordinator::SubtaskNumber;
 

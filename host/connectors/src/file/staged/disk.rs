@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fail::fail_point;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -61,6 +62,7 @@ impl Disk {
     /// Creates a file that is whole and durable as soon as it has its name. `false`: the name is taken.
     pub(super) fn create_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<bool, Error> {
         let unfinished = self.write_unfinished(directory, name, bytes)?;
+        fail_point!("mid-create");
         let path = directory.join(name);
         let is_created = self.rename_new(&unfinished, &path)?;
         if !is_created {

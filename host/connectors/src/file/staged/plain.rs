@@ -16,6 +16,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fail::fail_point;
 use model::{Epoch, LineageId};
 
 use super::disk;
@@ -60,11 +61,14 @@ pub(super) fn publish(publisher: &FilePublisher, epoch: Epoch, files: &[ToPublis
     });
     let commit = Commit::new(publisher.lineage, epoch, entries.collect());
     let intent = intend(publisher, epoch, &commit, files)?;
+    fail_point!("after-intent");
     for (file, name) in &moves {
         place(publisher, epoch, file, name)?;
+        fail_point!("mid-publish");
     }
     disk.sync_dir(&publisher.options.path)?;
     disk.sync_dir(&staged_directory(&publisher.options.path, publisher.options.layout, publisher.lineage))?;
+    fail_point!("before-ledger");
     disk.rename_new(&intent, &ledger.join(format!("{PUBLISHED}{}", Commit::file_name(epoch))))?;
     disk.sync_dir(&ledger)?;
     remove_older(publisher, &ledger)

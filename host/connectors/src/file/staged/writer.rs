@@ -11,6 +11,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use contract::{SinkWriter, StagedOutput, Staging, WriterTask};
+use fail::fail_point;
 use model::job::SinkCompression;
 use model::{Epoch, RecordBatch};
 use xxhash_rust::xxh3::Xxh3;
@@ -155,6 +156,7 @@ fn finish(
     let mut durable = Vec::new();
     for mut open in files {
         open.write_buffer(compression)?;
+        fail_point!("mid-upload");
         open.sync()?;
         durable.push(open);
     }
