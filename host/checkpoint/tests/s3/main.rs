@@ -154,6 +154,15 @@ fn a_lack_of_rights_is_told_as_such() {
 }
 
 #[test]
+fn a_bucket_that_does_not_exist_is_a_missing_root() {
+    let server = Server::start(Exclusive::Honoured);
+    server.inject([Fault::Status(404)]);
+    let error = try_open(&server).unwrap_err();
+    assert_eq!((error.code(), error.blame()), (Some("E0405"), Blame::Config));
+    assert!(error.to_string().contains("s3://flows/some/prefix"), "{error}");
+}
+
+#[test]
 fn damage_in_the_bucket_is_noticed() {
     let (server, store) = open();
     let handle = store.objects.put("state/1", &[Arc::new(b"some state".to_vec())]).unwrap();
