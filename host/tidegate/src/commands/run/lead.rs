@@ -136,7 +136,7 @@ fn follow(job: JobHandle, stopping: &Stopping, quiet: bool, tally: &mut Tally) -
 }
 
 /// The codes of a failure that means that somebody else owns the job.
-const FENCED: [&str; 2] = [protocol::ownership::Fenced::CODE, "E0440"];
+const FENCED: [&str; 1] = [protocol::ownership::Fenced::CODE];
 
 fn of_failure(failure: &JobFailure, epoch: Epoch) -> Failure {
     let record = failure.record.as_ref().map(|record| RecordPlace {
