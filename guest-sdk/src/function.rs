@@ -241,7 +241,7 @@ pub trait Function: Sized {
     fn begin_batch(&mut self, slots: usize);
     /// Says which row and key come now.
     #[doc(hidden)]
-    fn select(&mut self, row: u32, slot: u32);
+    fn select(&mut self, at: Row);
     /// Hands over what the batch wrote.
     #[doc(hidden)]
     fn finish_batch(&mut self) -> Result<(), Flaw>;
@@ -310,6 +310,18 @@ impl<F: Unkeyed> Operator<WithoutKey> for F {
     }
 }
 
+/// The record that comes now.
+#[doc(hidden)]
+#[derive(Clone, Copy, Default)]
+pub struct Row {
+    /// Its number in the batch.
+    pub number: u32,
+    /// The slot of its key.
+    pub slot: u32,
+    /// Its event time, milliseconds; the smallest where it has none.
+    pub time: i64,
+}
+
 /// A field of a function that takes part in every batch: a state, an output, a metric.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(message = "`{Self}` is neither a state, nor an output, nor a metric")]
@@ -317,7 +329,7 @@ pub trait Part {
     /// Forgets the last batch, also one that failed half way.
     fn begin_batch(&mut self, slots: usize);
     /// Says which row and key come now.
-    fn select(&mut self, row: u32, slot: u32);
+    fn select(&mut self, at: Row);
     /// Hands over what the batch left here.
     fn finish_batch(&mut self) -> Result<(), Flaw>;
 }

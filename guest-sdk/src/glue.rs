@@ -10,7 +10,7 @@ use std::panic::PanicHookInfo;
 
 use crate::bindings::types::{BadRecord, Column, Descriptor, InputBatch, OptionalColumn, RowKind};
 use crate::error::Flaw;
-use crate::function::{Assignment, Function, Operator};
+use crate::function::{Assignment, Function, Operator, Row};
 use crate::output::Outbox;
 use crate::{Context, Error, Input, OutputKind, Result, Task, Timestamp, host, input};
 
@@ -79,7 +79,8 @@ impl<F: Function> Runner<F> {
         let rows = u32::try_from(batch.timestamps.len()).expect("a batch has fewer than 2^32 rows");
         for row in 0..rows {
             let slot = if F::KEYED { slot_of(batch, row) } else { 0 };
-            self.function.select(row, slot);
+            let time = batch.timestamps.get(row as usize).copied().unwrap_or(Timestamp::UNKNOWN);
+            self.function.select(Row { number: row, slot, time });
             cx.select(row);
             F::In::read(&reader, row as usize)
                 .and_then(|record| self.function.on_record(record, &mut cx))

@@ -3,7 +3,7 @@
 use crate::bindings::telemetry::Level;
 use crate::bindings::types::{MetricDescriptor, MetricKind};
 use crate::error::Flaw;
-use crate::function::Part;
+use crate::function::{Part, Row};
 use crate::host;
 
 /// How important a log line is; the macros [`info!`](crate::info) and its siblings give it.
@@ -158,7 +158,7 @@ impl Part for Count {
         self.pending = 0;
     }
     #[inline]
-    fn select(&mut self, _: u32, _: u32) {}
+    fn select(&mut self, _: Row) {}
     #[expect(clippy::cast_precision_loss, reason = "a batch counts far below 2^53")]
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         if self.pending > 0 {
@@ -221,7 +221,7 @@ impl Part for Gauge {
         self.pending = None;
     }
     #[inline]
-    fn select(&mut self, _: u32, _: u32) {}
+    fn select(&mut self, _: Row) {}
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         if let Some(value) = self.pending.take() {
             host::set(self.id, value);

@@ -372,7 +372,8 @@ pub mod tidegate {
                     }
                 }
             }
-            /// What starts the time to live anew.
+            /// What starts the time to live anew: nothing, every write, or every read and write. A function
+            /// refreshes `on-read` by writing what it read, unchanged.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Refresh {
@@ -625,7 +626,9 @@ pub mod tidegate {
             }
         }
         /// Keyed state. Every call sees the state as it was before the batch: what `store` stages is not
-        /// visible to `load`, `load-entries` or `scan` of the same batch.
+        /// visible to `load`, `load-entries` or `scan` of the same batch. All rows of a slot see the same: where
+        /// an entry expires, or would expire once written, between two records of a key, the host forms batches
+        /// so that they are not in one.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod state {
             #[used]
@@ -637,11 +640,17 @@ pub mod tidegate {
             /// What to write. `slots[i]` gets `values[i]`; an absent value deletes. `entry-keys` is required
             /// for `map-entries` and `appended` and must be `none` for `value`. A later write to the same slot
             /// and entry wins.
+            ///
+            /// `rows[i]` is the row whose record wrote entry `i`, and in a state that refreshes `on-create` the
+            /// one that made it. In a state that expires by event time the event time of that row is the write
+            /// time; it counts where it is later than that of an entry that is still there. Empty: for each write the
+            /// latest of the rows of its slot.
             #[derive(Clone)]
             pub struct Writes {
                 pub slots: _rt::Vec<u32>,
                 pub entry_keys: Option<Column>,
                 pub values: OptionalColumn,
+                pub rows: _rt::Vec<u32>,
             }
             impl ::core::fmt::Debug for Writes {
                 fn fmt(
@@ -652,6 +661,7 @@ pub mod tidegate {
                         .field("slots", &self.slots)
                         .field("entry-keys", &self.entry_keys)
                         .field("values", &self.values)
+                        .field("rows", &self.rows)
                         .finish()
                 }
             }
@@ -944,7 +954,8 @@ pub mod tidegate {
             }
             #[allow(unused_unsafe, clippy::all)]
             /// Stages writes. Traps on an undeclared state, a bad slot, entry keys where none belong or none
-            /// where they are required, lengths that differ, or more than the host allows per batch.
+            /// where they are required, lengths that differ, a row that is not in the batch or has another slot
+            /// than its write, or more than the host allows per batch.
             #[allow(async_fn_in_trait)]
             pub fn store(state: u16, writes: &Writes) -> () {
                 unsafe {
@@ -952,6 +963,7 @@ pub mod tidegate {
                         slots: slots0,
                         entry_keys: entry_keys0,
                         values: values0,
+                        rows: rows0,
                     } = writes;
                     let vec1 = slots0;
                     let ptr1 = vec1.as_ptr().cast::<u8>();
@@ -997,15 +1009,20 @@ pub mod tidegate {
                     let vec10 = ends8;
                     let ptr10 = vec10.as_ptr().cast::<u8>();
                     let len10 = vec10.len();
+                    let vec11 = rows0;
+                    let ptr11 = vec11.as_ptr().cast::<u8>();
+                    let len11 = vec11.len();
                     #[cfg(target_arch = "wasm32")]
                     #[link(wasm_import_module = "tidegate:flow/state@0.1.0")]
                     unsafe extern "C" {
                         #[link_name = "store"]
-                        fn wit_import11(
+                        fn wit_import12(
                             _: i32,
                             _: *mut u8,
                             _: usize,
                             _: i32,
+                            _: *mut u8,
+                            _: usize,
                             _: *mut u8,
                             _: usize,
                             _: *mut u8,
@@ -1019,11 +1036,13 @@ pub mod tidegate {
                         );
                     }
                     #[cfg(not(target_arch = "wasm32"))]
-                    unsafe extern "C" fn wit_import11(
+                    unsafe extern "C" fn wit_import12(
                         _: i32,
                         _: *mut u8,
                         _: usize,
                         _: i32,
+                        _: *mut u8,
+                        _: usize,
                         _: *mut u8,
                         _: usize,
                         _: *mut u8,
@@ -1037,7 +1056,7 @@ pub mod tidegate {
                     ) {
                         unreachable!()
                     }
-                    wit_import11(
+                    wit_import12(
                         _rt::as_i32(&state),
                         ptr1.cast_mut(),
                         len1,
@@ -1052,6 +1071,8 @@ pub mod tidegate {
                         len9,
                         ptr10.cast_mut(),
                         len10,
+                        ptr11.cast_mut(),
+                        len11,
                     );
                 }
             }
@@ -3290,9 +3311,9 @@ macro_rules! __export_operator_impl {
         =
         "component-type:wit-bindgen:0.60.0:tidegate:flow@0.1.0:operator:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2431] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2437] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x80\x12\x01A\x02\x01\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x86\x12\x01A\x02\x01\
 A\x14\x01B8\x01p}\x01py\x01r\x02\x05bytes\0\x04ends\x01\x04\0\x06column\x03\0\x02\
 \x01r\x02\x07present\0\x05items\x03\x04\0\x0foptional-column\x03\0\x04\x01m\x03\x05\
 entry\x0bevent-timer\x10processing-timer\x04\0\x08row-kind\x03\0\x06\x01r\x03\x06\
@@ -3319,35 +3340,35 @@ nputs1\x07outputs1\x06states2\x05keyed\x7f\x0cwants-values\x7f\x0dwants-headers\
 tors\x07subtasky\x0bparallelismy\x06configs\x04\0\x04task\x03\06\x03\0\x19tidega\
 te:flow/types@0.1.0\x05\0\x02\x03\0\0\x06column\x02\x03\0\0\x0foptional-column\x01\
 B\x13\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\0\x02\x03\x02\x01\x02\x04\0\x0fo\
-ptional-column\x03\0\x02\x01py\x01k\x01\x01r\x03\x05slots\x04\x0aentry-keys\x05\x06\
-values\x03\x04\0\x06writes\x03\0\x06\x01@\x01\x05state{\0\x03\x04\0\x04load\x01\x08\
-\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\x03\x04\0\x0cload-entries\x01\
-\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05state{\x04sloty\x05after\x0b\x05\
-limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05state{\x06writes\x07\x01\0\x04\0\x05\
-store\x01\x0e\x03\0\x19tidegate:flow/state@0.1.0\x05\x03\x02\x03\0\0\x05clock\x01\
-B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\0\x01py\x01px\x01@\x03\x05clock\x01\
-\x05slots\x02\x02at\x03\x01\0\x04\0\x06enable\x01\x04\x04\0\x06cancel\x01\x04\x03\
-\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\x03\0\0\x0coutput-batch\x01B\x07\x02\
-\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\0\x01py\x01@\x02\x06output{\x04rows\
-\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\x06output{\x05batch\x01\x01\0\x04\0\
-\x04push\x01\x04\x03\0\x18tidegate:flow/emit@0.1.0\x05\x07\x01B\x0b\x01m\x05\x05\
-trace\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01ky\x01@\x03\x05\
-level\x01\x03row\x02\x07messages\x01\0\x04\0\x03log\x01\x03\x01@\x02\x06metric{\x06\
-amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\x06metric{\x05valueu\x01\0\x04\0\x03\
-set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\x05panic\x01\x06\x03\0\x1dtidegate:\
-flow/telemetry@0.1.0\x05\x08\x02\x03\0\0\x0adescriptor\x02\x03\0\0\x04task\x02\x03\
-\0\0\x0binput-batch\x02\x03\0\0\x0abad-record\x01B\x1c\x02\x03\x02\x01\x09\x04\0\
-\x0adescriptor\x03\0\0\x02\x03\x02\x01\x0a\x04\0\x04task\x03\0\x02\x02\x03\x02\x01\
-\x0b\x04\0\x0binput-batch\x03\0\x04\x02\x03\x02\x01\x02\x04\0\x0foptional-column\
-\x03\0\x06\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\x08\x02\x03\x02\x01\x0c\x04\
-\0\x0abad-record\x03\0\x0a\x01@\0\0\x01\x04\0\x08describe\x01\x0c\x01j\0\x01s\x01\
-@\x01\x04task\x03\0\x0d\x04\0\x04open\x01\x0e\x01px\x01o\x02\x07\x0f\x01j\x01\x10\
-\x01\x0b\x01@\x01\x06values\x07\0\x11\x04\0\x06assign\x01\x12\x01j\0\x01\x0b\x01\
-@\x01\x05batch\x05\0\x13\x04\0\x07process\x01\x14\x01j\x01\x09\x01s\x01@\x03\x05\
-state{\x0cfrom-versiony\x06values\x09\0\x15\x04\0\x07migrate\x01\x16\x04\0\x1cti\
-degate:flow/function@0.1.0\x05\x0d\x04\0\x1ctidegate:flow/operator@0.1.0\x04\0\x0b\
-\x0e\x01\0\x08operator\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-co\
-mponent\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+ptional-column\x03\0\x02\x01py\x01k\x01\x01r\x04\x05slots\x04\x0aentry-keys\x05\x06\
+values\x03\x04rows\x04\x04\0\x06writes\x03\0\x06\x01@\x01\x05state{\0\x03\x04\0\x04\
+load\x01\x08\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\x03\x04\0\x0clo\
+ad-entries\x01\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05state{\x04sloty\x05\
+after\x0b\x05limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05state{\x06writes\x07\
+\x01\0\x04\0\x05store\x01\x0e\x03\0\x19tidegate:flow/state@0.1.0\x05\x03\x02\x03\
+\0\0\x05clock\x01B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\0\x01py\x01px\x01\
+@\x03\x05clock\x01\x05slots\x02\x02at\x03\x01\0\x04\0\x06enable\x01\x04\x04\0\x06\
+cancel\x01\x04\x03\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\x03\0\0\x0coutput\
+-batch\x01B\x07\x02\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\0\x01py\x01@\x02\
+\x06output{\x04rows\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\x06output{\x05ba\
+tch\x01\x01\0\x04\0\x04push\x01\x04\x03\0\x18tidegate:flow/emit@0.1.0\x05\x07\x01\
+B\x0b\x01m\x05\x05trace\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\
+\x01ky\x01@\x03\x05level\x01\x03row\x02\x07messages\x01\0\x04\0\x03log\x01\x03\x01\
+@\x02\x06metric{\x06amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\x06metric{\x05va\
+lueu\x01\0\x04\0\x03set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\x05panic\x01\x06\
+\x03\0\x1dtidegate:flow/telemetry@0.1.0\x05\x08\x02\x03\0\0\x0adescriptor\x02\x03\
+\0\0\x04task\x02\x03\0\0\x0binput-batch\x02\x03\0\0\x0abad-record\x01B\x1c\x02\x03\
+\x02\x01\x09\x04\0\x0adescriptor\x03\0\0\x02\x03\x02\x01\x0a\x04\0\x04task\x03\0\
+\x02\x02\x03\x02\x01\x0b\x04\0\x0binput-batch\x03\0\x04\x02\x03\x02\x01\x02\x04\0\
+\x0foptional-column\x03\0\x06\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\x08\x02\x03\
+\x02\x01\x0c\x04\0\x0abad-record\x03\0\x0a\x01@\0\0\x01\x04\0\x08describe\x01\x0c\
+\x01j\0\x01s\x01@\x01\x04task\x03\0\x0d\x04\0\x04open\x01\x0e\x01px\x01o\x02\x07\
+\x0f\x01j\x01\x10\x01\x0b\x01@\x01\x06values\x07\0\x11\x04\0\x06assign\x01\x12\x01\
+j\0\x01\x0b\x01@\x01\x05batch\x05\0\x13\x04\0\x07process\x01\x14\x01j\x01\x09\x01\
+s\x01@\x03\x05state{\x0cfrom-versiony\x06values\x09\0\x15\x04\0\x07migrate\x01\x16\
+\x04\0\x1ctidegate:flow/function@0.1.0\x05\x0d\x04\0\x1ctidegate:flow/operator@0\
+.1.0\x04\0\x0b\x0e\x01\0\x08operator\x03\0\0\0G\x09producers\x01\x0cprocessed-by\
+\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -3360,8 +3381,8 @@ pub use __export_operator_impl as export_operator;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2120] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xa9\x0f\x01A\x02\x01\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2126] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xaf\x0f\x01A\x02\x01\
 A\x0e\x01B8\x01p}\x01py\x01r\x02\x05bytes\0\x04ends\x01\x04\0\x06column\x03\0\x02\
 \x01r\x02\x07present\0\x05items\x03\x04\0\x0foptional-column\x03\0\x04\x01m\x03\x05\
 entry\x0bevent-timer\x10processing-timer\x04\0\x08row-kind\x03\0\x06\x01r\x03\x06\
@@ -3388,26 +3409,26 @@ nputs1\x07outputs1\x06states2\x05keyed\x7f\x0cwants-values\x7f\x0dwants-headers\
 tors\x07subtasky\x0bparallelismy\x06configs\x04\0\x04task\x03\06\x03\0\x19tidega\
 te:flow/types@0.1.0\x05\0\x02\x03\0\0\x06column\x02\x03\0\0\x0foptional-column\x01\
 B\x13\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\0\x02\x03\x02\x01\x02\x04\0\x0fo\
-ptional-column\x03\0\x02\x01py\x01k\x01\x01r\x03\x05slots\x04\x0aentry-keys\x05\x06\
-values\x03\x04\0\x06writes\x03\0\x06\x01@\x01\x05state{\0\x03\x04\0\x04load\x01\x08\
-\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\x03\x04\0\x0cload-entries\x01\
-\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05state{\x04sloty\x05after\x0b\x05\
-limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05state{\x06writes\x07\x01\0\x04\0\x05\
-store\x01\x0e\x03\0\x19tidegate:flow/state@0.1.0\x05\x03\x02\x03\0\0\x05clock\x01\
-B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\0\x01py\x01px\x01@\x03\x05clock\x01\
-\x05slots\x02\x02at\x03\x01\0\x04\0\x06enable\x01\x04\x04\0\x06cancel\x01\x04\x03\
-\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\x03\0\0\x0coutput-batch\x01B\x07\x02\
-\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\0\x01py\x01@\x02\x06output{\x04rows\
-\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\x06output{\x05batch\x01\x01\0\x04\0\
-\x04push\x01\x04\x03\0\x18tidegate:flow/emit@0.1.0\x05\x07\x01B\x0b\x01m\x05\x05\
-trace\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01ky\x01@\x03\x05\
-level\x01\x03row\x02\x07messages\x01\0\x04\0\x03log\x01\x03\x01@\x02\x06metric{\x06\
-amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\x06metric{\x05valueu\x01\0\x04\0\x03\
-set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\x05panic\x01\x06\x03\0\x1dtidegate:\
-flow/telemetry@0.1.0\x05\x08\x04\0<tidegate:flow/operator-with-all-of-its-export\
-s-removed@0.1.0\x04\0\x0b.\x01\0(operator-with-all-of-its-exports-removed\x03\0\0\
-\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bind\
-gen-rust\x060.60.0";
+ptional-column\x03\0\x02\x01py\x01k\x01\x01r\x04\x05slots\x04\x0aentry-keys\x05\x06\
+values\x03\x04rows\x04\x04\0\x06writes\x03\0\x06\x01@\x01\x05state{\0\x03\x04\0\x04\
+load\x01\x08\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\x03\x04\0\x0clo\
+ad-entries\x01\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05state{\x04sloty\x05\
+after\x0b\x05limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05state{\x06writes\x07\
+\x01\0\x04\0\x05store\x01\x0e\x03\0\x19tidegate:flow/state@0.1.0\x05\x03\x02\x03\
+\0\0\x05clock\x01B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\0\x01py\x01px\x01\
+@\x03\x05clock\x01\x05slots\x02\x02at\x03\x01\0\x04\0\x06enable\x01\x04\x04\0\x06\
+cancel\x01\x04\x03\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\x03\0\0\x0coutput\
+-batch\x01B\x07\x02\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\0\x01py\x01@\x02\
+\x06output{\x04rows\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\x06output{\x05ba\
+tch\x01\x01\0\x04\0\x04push\x01\x04\x03\0\x18tidegate:flow/emit@0.1.0\x05\x07\x01\
+B\x0b\x01m\x05\x05trace\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\
+\x01ky\x01@\x03\x05level\x01\x03row\x02\x07messages\x01\0\x04\0\x03log\x01\x03\x01\
+@\x02\x06metric{\x06amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\x06metric{\x05va\
+lueu\x01\0\x04\0\x03set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\x05panic\x01\x06\
+\x03\0\x1dtidegate:flow/telemetry@0.1.0\x05\x08\x04\0<tidegate:flow/operator-wit\
+h-all-of-its-exports-removed@0.1.0\x04\0\x0b.\x01\0(operator-with-all-of-its-exp\
+orts-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
+0.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

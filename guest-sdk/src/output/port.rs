@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::bindings::types::PortDescriptor;
 use crate::error::Flaw;
-use crate::function::Part;
+use crate::function::{Part, Row};
 use crate::output::{Emitting, Envelope, Forwarding, Outbox, OutputKind};
 
 /// A further output of a function, named like the field that holds it: what is sent to `late` of the
@@ -119,8 +119,8 @@ impl<O: OutputKind> Part for Output<O> {
         self.outbox.reset();
     }
     #[inline]
-    fn select(&mut self, row: u32, _: u32) {
-        self.outbox.select(row);
+    fn select(&mut self, at: Row) {
+        self.outbox.select(at.number);
     }
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         self.outbox.finish()

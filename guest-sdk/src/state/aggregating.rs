@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::bindings::types::StateDescriptor;
 use crate::error::Flaw;
-use crate::function::{Declared, Part};
+use crate::function::{Declared, Part, Row};
 use crate::state::{State, Storable, Value};
 
 /// How values are gathered, and what is read out.
@@ -129,8 +129,8 @@ impl<A: Aggregate> Part for Aggregating<A> {
         self.value.begin_batch(slots);
     }
     #[inline]
-    fn select(&mut self, row: u32, slot: u32) {
-        self.value.select(row, slot);
+    fn select(&mut self, at: Row) {
+        self.value.select(at);
     }
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         self.value.finish_batch()

@@ -2,7 +2,7 @@
 
 use crate::bindings::types::StateDescriptor;
 use crate::error::Flaw;
-use crate::function::{Declared, Part};
+use crate::function::{Declared, Part, Row};
 use crate::state::{State, Value};
 use crate::{Error, Result};
 
@@ -75,8 +75,8 @@ impl Part for Counter {
         self.value.begin_batch(slots);
     }
     #[inline]
-    fn select(&mut self, row: u32, slot: u32) {
-        self.value.select(row, slot);
+    fn select(&mut self, at: Row) {
+        self.value.select(at);
     }
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         self.value.finish_batch()

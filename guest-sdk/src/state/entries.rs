@@ -16,9 +16,10 @@ use hashbrown::HashTable;
 use crate::bindings::state::Writes;
 use crate::bindings::types::{Column, OptionalColumn};
 use crate::error::Flaw;
-use crate::function::Declared;
+use crate::function::{Declared, Row};
 use crate::hash::FixedState;
 use crate::state::Storable;
+use crate::state::mark::{Life, Mark};
 use crate::{Error, Result, host};
 
 /// Entries asked for in one call: a few hundred make the crossing cheap, and bound what is copied when
@@ -34,12 +35,14 @@ const NUMBERED: &str = "entry numbers come from this table";
 /// The entries of the slots of a batch.
 pub(super) struct Entries<T> {
     declared: Declared,
-    slot: u32,
-    row: u32,
+    life: Life,
+    at: Row,
     slots: usize,
     table: HashTable<u32>,
     /// The bytes of all entry keys.
     keys: Vec<u8>,
+    /// The values as the host gave them, where reading is writing.
+    raw: Vec<u8>,
     entries: Vec<Entry<T>>,
     /// Per slot: its chain of entries, newest first, and whether it is complete.
     chains: Vec<Chain>,
@@ -57,7 +60,12 @@ struct Entry<T> {
     value: Option<T>,
     known: bool,
     written: bool,
+    /// Whether it was written otherwise than by reading it.
+    changed: bool,
     row: u32,
+    mark: Mark,
+    /// The value as the host gave it, in `raw`.
+    raw: Range<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -68,11 +76,17 @@ struct Chain {
 
 impl<T: Storable> Entries<T> {
     pub(super) fn new(declared: Declared) -> Self {
-        let writes = Writes { slots: Vec::new(), entry_keys: Some(Column::new()), values: OptionalColumn::new() };
+        let writes = Writes {
+            slots: Vec::new(),
+            entry_keys: Some(Column::new()),
+            values: OptionalColumn::new(),
+            rows: Vec::new(),
+        };
         Self {
             declared,
-            slot: 0,
-            row: 0,
+            life: Life::of(&declared),
+            at: Row::default(),
+            raw: Vec::new(),
             slots: 0,
             table: HashTable::new(),
             keys: Vec::new(),
@@ -88,26 +102,28 @@ impl<T: Storable> Entries<T> {
         self.slots = slots;
         self.table.clear();
         self.keys.clear();
+        self.raw.clear();
         self.entries.clear();
         self.chains.clear();
         self.written.clear();
         self.writes.slots.clear();
         self.writes.values.clear();
+        self.writes.rows.clear();
         if let Some(keys) = &mut self.writes.entry_keys {
             keys.clear();
         }
     }
 
     #[inline]
-    pub(super) fn select(&mut self, row: u32, slot: u32) {
-        self.row = row;
-        self.slot = slot;
+    pub(super) fn select(&mut self, at: Row) {
+        self.at = at;
     }
 
     /// The value of an entry of the current slot.
     pub(super) fn get(&mut self, key: impl FnOnce(&mut Vec<u8>)) -> Result<&mut Option<T>> {
         let number = self.number(key);
         self.know(number)?;
+        self.refresh(number);
         Ok(&mut self.entry(number).value)
     }
 
@@ -126,7 +142,12 @@ impl<T: Storable> Entries<T> {
         let number = self.number(key);
         self.know(number)?;
         self.mark_written(number);
-        Ok(change(&mut self.entry(number).value))
+        let value = &mut self.entry(number).value;
+        let was_absent = value.is_none();
+        let changed = change(value);
+        let is_absent = value.is_none();
+        self.note(number, was_absent, is_absent);
+        Ok(changed)
     }
 
     /// The entries of the current slot that exist, in the order of their keys.
@@ -140,6 +161,7 @@ impl<T: Storable> Entries<T> {
             }
             next = entry.next;
         }
+        numbers.iter().for_each(|&number| self.refresh(number));
         numbers.sort_unstable_by(|&a, &b| self.key(a).cmp(self.key(b)));
         Ok(numbers)
     }
@@ -166,17 +188,27 @@ impl<T: Storable> Entries<T> {
         if self.written.is_empty() {
             return Ok(());
         }
-        let entry_keys = self.writes.entry_keys.as_mut().expect("entries are written with their keys");
+        let Writes { slots, entry_keys, values, rows } = &mut self.writes;
+        let entry_keys = entry_keys.as_mut().expect("entries are written with their keys");
         for &number in &self.written {
             let entry = self.entries.get(number as usize).expect(NUMBERED);
-            self.writes.slots.push(entry.slot);
-            entry_keys.push(self.keys.get(entry.key.clone()).expect(NUMBERED));
+            let key = self.keys.get(entry.key.clone()).expect(NUMBERED);
+            if self.life.is_mortal() && entry.mark.was_deleted() && entry.value.is_some() {
+                slots.push(entry.slot);
+                entry_keys.push(key);
+                values.push_absent();
+                rows.extend(self.life.is_dated().then_some(entry.mark.row()));
+            }
+            slots.push(entry.slot);
+            entry_keys.push(key);
+            rows.extend(self.life.is_dated().then_some(entry.mark.row()));
             match &entry.value {
-                None => self.writes.values.push_absent(),
+                None => values.push_absent(),
+                Some(_) if !entry.changed => values.push(self.raw.get(entry.raw.clone())),
                 Some(value) => {
-                    let encoded = value.encode(&mut self.writes.values.items.bytes);
+                    let encoded = value.encode(&mut values.items.bytes);
                     encoded.map_err(|error| Flaw { row: entry.row, error: self.declared.unwritable(&error) })?;
-                    self.writes.values.close_item();
+                    values.close_item();
                 }
             }
         }
@@ -186,19 +218,47 @@ impl<T: Storable> Entries<T> {
 
     fn write_number(&mut self, number: u32, value: Option<T>) {
         self.mark_written(number);
+        let is_complete = self.chain().complete;
+        let is_absent = value.is_none();
         let entry = self.entry(number);
+        let was_absent = (entry.known || is_complete) && entry.value.is_none();
         entry.value = value;
         entry.known = true;
+        self.note(number, was_absent, is_absent);
     }
 
     fn mark_written(&mut self, number: u32) {
-        let row = self.row;
+        let row = self.at.number;
         let entry = self.entry(number);
         entry.row = row;
+        entry.changed = true;
         if !entry.written {
             entry.written = true;
             self.written.push(number);
         }
+    }
+
+    /// Notes what the current row did to an entry.
+    fn note(&mut self, number: u32, was_absent: bool, is_absent: bool) {
+        let (life, at) = (self.life, self.at);
+        if life.is_mortal() {
+            self.entry(number).mark.note(life, at, was_absent, is_absent);
+        }
+    }
+
+    /// Writes an entry again as it is, if it exists and reading it starts its life anew.
+    fn refresh(&mut self, number: u32) {
+        let row = self.at.number;
+        if !self.life.refreshes_on_read() || self.entry(number).value.is_none() {
+            return;
+        }
+        let entry = self.entry(number);
+        if !entry.written {
+            entry.written = true;
+            entry.row = row;
+            self.written.push(number);
+        }
+        self.note(number, false, false);
     }
 
     fn entry(&mut self, number: u32) -> &mut Entry<T> {
@@ -209,7 +269,7 @@ impl<T: Storable> Entries<T> {
         if self.chains.is_empty() {
             self.chains.resize(self.slots, Chain { first: END, complete: false });
         }
-        self.chains.get_mut(self.slot as usize).expect("the host numbers slots from 0 below the number of keys")
+        self.chains.get_mut(self.at.slot as usize).expect("the host numbers slots from 0 below the number of keys")
     }
 
     /// The number of an entry of the current slot, which may not be known yet.
@@ -217,7 +277,7 @@ impl<T: Storable> Entries<T> {
         let start = self.keys.len();
         key(&mut self.keys);
         let key = start..self.keys.len();
-        let (slot, entries, keys) = (self.slot, &self.entries, &self.keys);
+        let (slot, entries, keys) = (self.at.slot, &self.entries, &self.keys);
         let own = keys.get(key.clone()).expect(NUMBERED);
         let hash = hash(slot, own);
         let found = self.table.find(hash, |&number| {
@@ -230,7 +290,18 @@ impl<T: Storable> Entries<T> {
         }
         let number = u32::try_from(self.entries.len()).expect("a batch touches fewer than 2^32 entries");
         let next = std::mem::replace(&mut self.chain().first, number);
-        self.entries.push(Entry { slot, key, next, value: None, known: false, written: false, row: 0 });
+        self.entries.push(Entry {
+            slot,
+            key,
+            next,
+            value: None,
+            known: false,
+            written: false,
+            changed: false,
+            row: 0,
+            mark: Mark::default(),
+            raw: 0..0,
+        });
         let (entries, keys) = (&self.entries, &self.keys);
         self.table.insert_unique(hash, number, |&number| {
             let entry = entries.get(number as usize).expect(NUMBERED);
@@ -248,9 +319,10 @@ impl<T: Storable> Entries<T> {
             let mut wanted = std::mem::replace(&mut self.wanted, Column::new());
             wanted.clear();
             wanted.push(self.key(number));
-            let found = host::load_entries(self.declared.id, &[self.slot], &wanted);
+            let found = host::load_entries(self.declared.id, &[self.at.slot], &wanted);
             self.wanted = wanted;
             let value = found.get(0).map(T::decode).transpose().map_err(|error| self.unreadable(&error))?;
+            self.keep_raw(number, found.get(0));
             self.entry(number).value = value;
         }
         self.entry(number).known = true;
@@ -264,10 +336,11 @@ impl<T: Storable> Entries<T> {
         }
         let mut after: Option<Vec<u8>> = None;
         loop {
-            let (keys, values) = host::scan(self.declared.id, self.slot, after.as_deref(), SCAN_PAGE);
+            let (keys, values) = host::scan(self.declared.id, self.at.slot, after.as_deref(), SCAN_PAGE);
             for (key, value) in keys.iter().zip(values.iter()) {
                 let number = self.number(|into| into.extend_from_slice(key));
                 if !self.entry(number).known {
+                    self.keep_raw(number, Some(value));
                     let value = T::decode(value).map_err(|error| self.unreadable(&error))?;
                     let entry = self.entry(number);
                     entry.value = Some(value);
@@ -281,6 +354,15 @@ impl<T: Storable> Entries<T> {
         }
         self.chain().complete = true;
         Ok(())
+    }
+
+    /// Keeps a value as the host gave it, where reading it is writing it again.
+    fn keep_raw(&mut self, number: u32, value: Option<&[u8]>) {
+        if self.life.refreshes_on_read() {
+            let start = self.raw.len();
+            self.raw.extend_from_slice(value.unwrap_or_default());
+            self.entry(number).raw = start..self.raw.len();
+        }
     }
 
     fn unreadable(&self, error: &Error) -> Error {

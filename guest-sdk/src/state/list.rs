@@ -13,7 +13,7 @@
 use crate::Result;
 use crate::bindings::types::{Refresh, StateDescriptor, StateKind, Ttl};
 use crate::error::Flaw;
-use crate::function::{Declared, Part};
+use crate::function::{Declared, Part, Row};
 use crate::schema::schema_text;
 use crate::state::entries::Entries;
 use crate::state::{State, Storable, Value};
@@ -166,9 +166,9 @@ impl<T: Storable> Part for List<T> {
         self.entries.begin_batch(slots);
     }
     #[inline]
-    fn select(&mut self, row: u32, slot: u32) {
-        self.bounds.select(row, slot);
-        self.entries.select(row, slot);
+    fn select(&mut self, at: Row) {
+        self.bounds.select(at);
+        self.entries.select(at);
     }
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         self.bounds.finish_batch()?;

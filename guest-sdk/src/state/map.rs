@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::Result;
 use crate::bindings::types::{StateDescriptor, StateKind};
 use crate::error::Flaw;
-use crate::function::{Declared, Part};
+use crate::function::{Declared, Part, Row};
 use crate::schema::schema_text;
 use crate::state::entries::Entries;
 use crate::state::{EntryKey, MapKey, State, Storable};
@@ -160,8 +160,8 @@ impl<K, V: Storable> Part for Map<K, V> {
         self.entries.begin_batch(slots);
     }
     #[inline]
-    fn select(&mut self, row: u32, slot: u32) {
-        self.entries.select(row, slot);
+    fn select(&mut self, at: Row) {
+        self.entries.select(at);
     }
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         self.entries.finish_batch()

@@ -18,6 +18,11 @@
 //! - `ttl = "7d"`: how long an entry lives, as number and unit (`ms`, `s`, `m`, `h`, `d`, `w`).
 //! - `clock = "event-time"` (default) or `"processing-time"`: what decides that it has passed.
 //! - `refresh = "on-create"`, `"on-write"` (default) or `"on-read"`: what starts it anew.
+//!
+//!   An entry is there for the records of a key whose time, by that clock, is before that of its write and
+//!   the time to live together; for later ones it is not. By event time nothing else decides that: not
+//!   when the record came, nor what else was in its batch. A record without an event time sees everything,
+//!   and what it writes is gone for records that have one.
 //! - `name = "…"`: the identity of the state for ever; the name of the field where left out.
 //! - `version = 2` and `migrate = function`: see [`Stored`].
 
@@ -27,6 +32,7 @@ mod entries;
 mod key;
 mod list;
 mod map;
+mod mark;
 mod reducing;
 mod value;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bindings::types::StateDescriptor;
 use crate::error::Flaw;
-use crate::function::{Declared, Part};
+use crate::function::{Declared, Part, Row};
 use crate::state::{State, Storable, Value};
 use crate::{Result, Schema, SchemaText};
 
@@ -100,8 +100,8 @@ impl<T: Storable> Part for Reducing<T> {
         self.value.begin_batch(slots);
     }
     #[inline]
-    fn select(&mut self, row: u32, slot: u32) {
-        self.value.select(row, slot);
+    fn select(&mut self, at: Row) {
+        self.value.select(at);
     }
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         self.value.finish_batch()

@@ -9,9 +9,10 @@ use crate::Result;
 use crate::bindings::state::Writes;
 use crate::bindings::types::{OptionalColumn, StateDescriptor, StateKind};
 use crate::error::Flaw;
-use crate::function::{Declared, Part};
+use crate::function::{Declared, Part, Row};
 use crate::host;
 use crate::schema::schema_text;
+use crate::state::mark::{Life, Mark};
 use crate::state::{State, Storable};
 
 /// One value per key.
@@ -47,10 +48,12 @@ use crate::state::{State, Storable};
 /// ```
 pub struct Value<T> {
     declared: Declared,
-    slot: u32,
-    row: u32,
+    life: Life,
+    at: Row,
     slots: usize,
     cells: Vec<Cell<T>>,
+    /// Of each slot, where values expire.
+    marks: Vec<Mark>,
     stored: Option<OptionalColumn>,
     /// Slots written, in the order of their first write.
     written: Vec<u32>,
@@ -63,13 +66,15 @@ struct Cell<T> {
     /// Whether `value` is what holds: read from the host, or written.
     known: bool,
     written: bool,
+    /// Whether it was written otherwise than by reading it.
+    changed: bool,
     /// The row that wrote last.
     row: u32,
 }
 
 impl<T> Default for Cell<T> {
     fn default() -> Self {
-        Self { value: None, known: false, written: false, row: 0 }
+        Self { value: None, known: false, written: false, changed: false, row: 0 }
     }
 }
 
@@ -83,7 +88,11 @@ impl<T: Storable> Value<T> {
     /// When what is stored is not a `T`.
     #[inline]
     pub fn get(&mut self) -> Result<Option<&T>> {
-        Ok(self.known()?.value.as_ref())
+        self.known()?;
+        if self.life.refreshes_on_read() {
+            self.refresh();
+        }
+        Ok(self.cells.get(self.at.slot as usize).expect(NUMBERED).value.as_ref())
     }
 
     /// Sets the value.
@@ -106,7 +115,9 @@ impl<T: Storable> Value<T> {
         if self.known()?.value.is_none() {
             return Ok(None);
         }
-        Ok(self.touch().value.take())
+        let taken = self.touch().value.take();
+        self.note(false, true);
+        Ok(taken)
     }
 
     /// Changes the value in place, starting from the default where there is none, and gives it back.
@@ -139,7 +150,8 @@ impl<T: Storable> Value<T> {
     where
         T: Default,
     {
-        self.known()?;
+        let was_absent = self.known()?.value.is_none();
+        self.note(was_absent, false);
         let value = self.touch().value.get_or_insert_default();
         change(value);
         Ok(value)
@@ -147,14 +159,18 @@ impl<T: Storable> Value<T> {
 
     #[inline]
     pub(super) fn write(&mut self, value: Option<T>) {
+        let is_absent = value.is_none();
         let cell = self.touch();
+        let was_absent = cell.known && cell.value.is_none();
         cell.value = value;
         cell.known = true;
+        self.note(was_absent, is_absent);
     }
 
     /// Changes the value where there is one, and sets it where there is none.
     pub(super) fn merge(&mut self, value: T, merge: impl FnOnce(&mut T, T)) -> Result<&T> {
-        self.known()?;
+        let was_absent = self.known()?.value.is_none();
+        self.note(was_absent, false);
         let cell = self.touch();
         match &mut cell.value {
             Some(present) => merge(present, value),
@@ -166,7 +182,7 @@ impl<T: Storable> Value<T> {
     /// The cell of the current slot, read from the host if need be.
     #[inline]
     fn known(&mut self) -> Result<&mut Cell<T>> {
-        let slot = self.slot as usize;
+        let slot = self.at.slot as usize;
         if !self.cells.get(slot).is_some_and(|cell| cell.known) {
             self.read()?;
         }
@@ -179,13 +195,36 @@ impl<T: Storable> Value<T> {
         if self.cells.is_empty() {
             self.make_cells();
         }
-        let cell = self.cells.get_mut(self.slot as usize).expect(NUMBERED);
-        cell.row = self.row;
+        let cell = self.cells.get_mut(self.at.slot as usize).expect(NUMBERED);
+        cell.row = self.at.number;
+        cell.changed = true;
         if !cell.written {
             cell.written = true;
-            self.written.push(self.slot);
+            self.written.push(self.at.slot);
         }
         cell
+    }
+
+    /// Notes what the current row did to the value of the current slot.
+    #[inline]
+    fn note(&mut self, was_absent: bool, is_absent: bool) {
+        if let Some(mark) = self.marks.get_mut(self.at.slot as usize) {
+            mark.note(self.life, self.at, was_absent, is_absent);
+        }
+    }
+
+    /// Writes the value of the current slot again as it is, if there is one: it was read.
+    fn refresh(&mut self) {
+        let cell = self.cells.get_mut(self.at.slot as usize).expect(NUMBERED);
+        if cell.value.is_none() {
+            return;
+        }
+        if !cell.written {
+            cell.written = true;
+            cell.row = self.at.number;
+            self.written.push(self.at.slot);
+        }
+        self.note(false, false);
     }
 
     /// Reads the current slot from what the host holds, which is asked for at the first read.
@@ -194,7 +233,7 @@ impl<T: Storable> Value<T> {
             self.make_cells();
         }
         let id = self.declared.id;
-        let slot = self.slot as usize;
+        let slot = self.at.slot as usize;
         let stored = self.stored.get_or_insert_with(|| host::load(id));
         let cell = self.cells.get_mut(slot).expect(NUMBERED);
         if let Some(bytes) = stored.get(slot) {
@@ -207,6 +246,9 @@ impl<T: Storable> Value<T> {
     #[cold]
     fn make_cells(&mut self) {
         self.cells.resize_with(self.slots, Cell::default);
+        if self.life.is_mortal() {
+            self.marks.resize(self.slots, Mark::default());
+        }
     }
 }
 
@@ -214,29 +256,41 @@ impl<T: Storable> Part for Value<T> {
     fn begin_batch(&mut self, slots: usize) {
         self.slots = slots;
         self.cells.clear();
+        self.marks.clear();
         self.stored = None;
         self.written.clear();
         self.writes.slots.clear();
         self.writes.values.clear();
+        self.writes.rows.clear();
     }
 
     #[inline]
-    fn select(&mut self, row: u32, slot: u32) {
-        self.row = row;
-        self.slot = slot;
+    fn select(&mut self, at: Row) {
+        self.at = at;
     }
 
     fn finish_batch(&mut self) -> Result<(), Flaw> {
         if self.written.is_empty() {
             return Ok(());
         }
-        std::mem::swap(&mut self.writes.slots, &mut self.written);
-        let values = &mut self.writes.values;
-        values.items.ends.reserve(self.writes.slots.len());
-        for &slot in &self.writes.slots {
+        let Writes { slots, values, rows, .. } = &mut self.writes;
+        values.items.ends.reserve(self.written.len());
+        for &slot in &self.written {
             let cell = self.cells.get(slot as usize).expect("a written slot has a cell");
+            if let Some(mark) = self.marks.get(slot as usize) {
+                if mark.was_deleted() && cell.value.is_some() {
+                    slots.push(slot);
+                    values.push_absent();
+                    rows.extend(self.life.is_dated().then_some(mark.row()));
+                }
+                rows.extend(self.life.is_dated().then_some(mark.row()));
+            }
+            slots.push(slot);
             match &cell.value {
                 None => values.push_absent(),
+                Some(_) if !cell.changed => {
+                    values.push(self.stored.as_ref().and_then(|stored| stored.get(slot as usize)))
+                }
                 Some(value) => {
                     let encoded = value.encode(&mut values.items.bytes);
                     encoded.map_err(|error| Flaw { row: cell.row, error: self.declared.unwritable(&error) })?;
@@ -253,8 +307,18 @@ impl<T: Storable> State for Value<T> {
     type Stored = T;
 
     fn create(declared: Declared) -> Self {
-        let writes = Writes { slots: Vec::new(), entry_keys: None, values: OptionalColumn::new() };
-        Self { declared, slot: 0, row: 0, slots: 0, cells: Vec::new(), stored: None, written: Vec::new(), writes }
+        let writes = Writes { slots: Vec::new(), entry_keys: None, values: OptionalColumn::new(), rows: Vec::new() };
+        Self {
+            declared,
+            life: Life::of(&declared),
+            at: Row::default(),
+            slots: 0,
+            cells: Vec::new(),
+            marks: Vec::new(),
+            stored: None,
+            written: Vec::new(),
+            writes,
+        }
     }
 
     fn describe(declared: Declared, into: &mut Vec<StateDescriptor>) {

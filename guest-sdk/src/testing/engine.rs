@@ -13,6 +13,7 @@ use crate::function::Operator;
 use crate::glue::{self, Runner};
 use crate::testing::batch::{Clocks, Ready, batch};
 use crate::testing::host::{Staged, TurnHost};
+use crate::testing::lives::{Looks, same_sight, time};
 use crate::testing::run::{BadRecord, LogLine, Run};
 use crate::testing::store::Store;
 use crate::testing::{Record, emitted, panics};
@@ -102,11 +103,16 @@ impl<F: Function> Engine<F> {
         Ok(record)
     }
 
-    /// Handles a batch, and where it fails, finds the records to blame.
-    pub(super) fn turn(&mut self, records: &[Ready], run: &mut Run) {
-        if records.is_empty() {
-            return;
+    /// Handles records in batches whose rows see the same, and where one fails, finds the records to blame.
+    pub(super) fn turn(&mut self, mut records: &[Ready], run: &mut Run) {
+        while !records.is_empty() {
+            let (batch, rest) = records.split_at(same_sight(records, &self.descriptor, &self.store));
+            self.batch_turn(batch, run);
+            records = rest;
         }
+    }
+
+    fn batch_turn(&mut self, records: &[Ready], run: &mut Run) {
         self.renew_if_gone();
         let was_fresh = self.fresh;
         match self.attempt(records) {
@@ -143,6 +149,8 @@ impl<F: Function> Engine<F> {
             descriptor: Rc::clone(&self.descriptor),
             store: Rc::clone(&self.store),
             keys: batch.keys.clone(),
+            looks: Looks::new(records, &batch.slots, &batch.keys, self.clocks),
+            slots: batch.slots.clone(),
             rows: records.len(),
             staged: Rc::clone(&staged),
         };
@@ -162,11 +170,17 @@ impl<F: Function> Engine<F> {
 
     fn apply(&mut self, staged: Staged, records: &[Ready], run: &mut Run) {
         let store = Rc::make_mut(&mut self.store);
-        let keys = batch(records, &self.descriptor, self.clocks).keys;
+        let InputBatch { keys, slots, .. } = batch(records, &self.descriptor, self.clocks);
+        let looks = Looks::new(records, &slots, &keys, self.clocks);
         for (state, writes) in &staged.writes {
+            let ttl = self.descriptor.states.iter().find(|declared| declared.id == *state).and_then(|found| found.ttl);
             for (index, &slot) in writes.slots.iter().enumerate() {
                 let entry = writes.entry_keys.as_ref().map_or(&[][..], |entries| entries.get(index));
-                store.put(*state, keys.get(slot as usize), entry, writes.values.get(index));
+                let key = keys.get(slot as usize);
+                let row = writes.rows.get(index).and_then(|&row| records.get(row as usize)).map(time);
+                let old = store.get(*state, key, entry).map(|(_, written)| written);
+                let written = looks.write_time(ttl, slot, row, old);
+                store.put(*state, key, entry, writes.values.get(index), written);
             }
         }
         for (metric, amount) in staged.metrics {

@@ -10,6 +10,7 @@ use crate::bindings::state::Writes;
 use crate::bindings::telemetry::Level;
 use crate::bindings::types::{Column, Descriptor, MetricKind, OptionalColumn, OutputBatch, StateKind};
 use crate::host::Host;
+use crate::testing::lives::Looks;
 use crate::testing::store::Store;
 
 /// What a batch wants done.
@@ -34,6 +35,9 @@ pub(super) struct TurnHost {
     pub(super) descriptor: Rc<Descriptor>,
     pub(super) store: Rc<Store>,
     pub(super) keys: Column,
+    pub(super) looks: Looks,
+    /// The slot of each row; none in a function that is not keyed.
+    pub(super) slots: Vec<u32>,
     pub(super) rows: usize,
     pub(super) staged: Rc<RefCell<Staged>>,
 }
@@ -48,6 +52,29 @@ impl TurnHost {
     fn key(&self, slot: u32) -> &[u8] {
         assert!((slot as usize) < self.keys.len(), "slot {slot} of {}", self.keys.len());
         self.keys.get(slot as usize)
+    }
+
+    /// Whether the rows of `slot` see what was written at `written`.
+    fn sees(&self, state: u16, slot: u32, written: i64) -> bool {
+        let declared = self.descriptor.states.iter().find(|declared| declared.id == state);
+        self.looks.sees(declared.and_then(|declared| declared.ttl), slot, written)
+    }
+
+    /// An entry that the rows of `slot` see.
+    fn seen(&self, state: u16, slot: u32, entry: &[u8]) -> Option<&[u8]> {
+        let found = self.store.get(state, self.key(slot), entry);
+        found.filter(|&(_, written)| self.sees(state, slot, written)).map(|(value, _)| value)
+    }
+
+    fn check_writers(&self, writes: &Writes) {
+        if writes.rows.is_empty() {
+            return;
+        }
+        assert!(writes.rows.len() == writes.slots.len(), "{} rows of {} writes", writes.rows.len(), writes.slots.len());
+        for (&row, &slot) in writes.rows.iter().zip(&writes.slots) {
+            let of = self.slots.get(row as usize);
+            assert!(of == Some(&slot), "row {row} wrote to slot {slot}, it is of {of:?}");
+        }
     }
 
     fn check_rows(&self, output: u16, rows: &[u32]) {
@@ -71,8 +98,8 @@ impl Host for TurnHost {
         self.note("load");
         self.check_state(state, true);
         let mut loaded = OptionalColumn::new();
-        for key in self.keys.iter() {
-            loaded.push(self.store.get(state, key, &[]));
+        for slot in (0u32..).take(self.keys.len()) {
+            loaded.push(self.seen(state, slot, &[]));
         }
         loaded
     }
@@ -83,7 +110,7 @@ impl Host for TurnHost {
         assert!(slots.len() == entry_keys.len(), "{} slots and {} entry keys", slots.len(), entry_keys.len());
         let mut loaded = OptionalColumn::new();
         for (&slot, entry) in slots.iter().zip(entry_keys.iter()) {
-            loaded.push(self.store.get(state, self.key(slot), entry));
+            loaded.push(self.seen(state, slot, entry));
         }
         loaded
     }
@@ -92,9 +119,10 @@ impl Host for TurnHost {
         self.note("scan");
         self.check_state(state, false);
         assert!(limit > 0, "a scan with the limit 0");
-        let found = self.store.scan(state, self.key(slot), after).take(limit as usize);
+        let found = self.store.scan(state, self.key(slot), after);
+        let found = found.filter(|&(_, _, written)| self.sees(state, slot, written)).take(limit as usize);
         let mut page = (Column::new(), Column::new());
-        for (entry, value) in found {
+        for (entry, value, _) in found {
             page.0.push(entry);
             page.1.push(value);
         }
@@ -114,6 +142,7 @@ impl Host for TurnHost {
         for &slot in &writes.slots {
             self.key(slot);
         }
+        self.check_writers(writes);
         self.staged.borrow_mut().writes.push((state, writes.clone()));
     }
 

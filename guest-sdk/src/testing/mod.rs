@@ -50,8 +50,12 @@
 //! assert_eq!(harness.state("count").value::<i64>(b"sea"), Some(2));
 //! ```
 //!
+//! Entries expire as they do in a job: by the event times of the records ([`Record::event_time`]), or by
+//! the clock that [`Harness::set_now`] sets. What has expired stays in the state that a test looks at until
+//! it is written over; records do not see it.
+//!
 //! # Absent on purpose
-//! No time to live: entries never expire here. No formats but JSON, and fields given as they are.
+//! No purging of what has expired. No formats but JSON, and fields given as they are.
 
 mod batch;
 mod cut;
@@ -59,6 +63,7 @@ mod emitted;
 mod engine;
 mod harness;
 mod host;
+mod lives;
 mod panics;
 mod record;
 mod run;

@@ -11,32 +11,48 @@ use crate::{EntryKey, MapKey, Schema};
 /// Where an entry lies: state, key, entry key (empty for a single value).
 type Place = (u16, Vec<u8>, Vec<u8>);
 
+/// What lies there.
+#[derive(Clone, PartialEq)]
+struct Kept {
+    value: Vec<u8>,
+    /// When it was written, or made; 0 where that does not matter.
+    written: i64,
+}
+
 /// All entries.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Store {
-    entries: BTreeMap<Place, Vec<u8>>,
+    entries: BTreeMap<Place, Kept>,
 }
 
 impl Store {
-    pub(super) fn get(&self, state: u16, key: &[u8], entry: &[u8]) -> Option<&[u8]> {
-        self.entries.get(&(state, key.to_vec(), entry.to_vec())).map(Vec::as_slice)
+    /// An entry, and when it was written.
+    pub(super) fn get(&self, state: u16, key: &[u8], entry: &[u8]) -> Option<(&[u8], i64)> {
+        let kept = self.entries.get(&(state, key.to_vec(), entry.to_vec()))?;
+        Some((&kept.value, kept.written))
     }
 
-    pub(super) fn put(&mut self, state: u16, key: &[u8], entry: &[u8], value: Option<&[u8]>) {
+    /// Writes an entry at `written`, or deletes it.
+    pub(super) fn put(&mut self, state: u16, key: &[u8], entry: &[u8], value: Option<&[u8]>, written: i64) {
         let place = (state, key.to_vec(), entry.to_vec());
         match value {
-            Some(value) => drop(self.entries.insert(place, value.to_vec())),
+            Some(value) => drop(self.entries.insert(place, Kept { value: value.to_vec(), written })),
             None => drop(self.entries.remove(&place)),
         }
     }
 
-    /// Entries of one key, in the order of their entry keys, after `after`.
+    /// When the entries of one key were written.
+    pub(super) fn write_times<'a>(&'a self, state: u16, key: &'a [u8]) -> impl Iterator<Item = i64> + 'a {
+        self.scan(state, key, None).map(|(_, _, written)| written)
+    }
+
+    /// Entries of one key, in the order of their entry keys, after `after`, and when they were written.
     pub(super) fn scan<'a>(
         &'a self,
         state: u16,
         key: &'a [u8],
         after: Option<&[u8]>,
-    ) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+    ) -> impl Iterator<Item = (&'a [u8], &'a [u8], i64)> {
         let start = match after {
             Some(after) => Bound::Excluded((state, key.to_vec(), after.to_vec())),
             None => Bound::Included((state, key.to_vec(), Vec::new())),
@@ -44,7 +60,7 @@ impl Store {
         self.entries
             .range((start, Bound::Unbounded))
             .take_while(move |((of, owner, _), _)| *of == state && owner == key)
-            .map(|((_, _, entry), value)| (entry.as_slice(), value.as_slice()))
+            .map(|((_, _, entry), kept)| (entry.as_slice(), kept.value.as_slice(), kept.written))
     }
 
     fn keys(&self, state: u16) -> Vec<&[u8]> {
@@ -55,7 +71,8 @@ impl Store {
     }
 }
 
-/// One state of a function, for all keys, as a job would show it.
+/// One state of a function, for all keys, as a job would show it. What has expired is among it until it is
+/// written over.
 ///
 /// ```
 /// use tidegate::prelude::*;
@@ -106,7 +123,7 @@ impl<'a> StateView<'a> {
     #[must_use]
     pub fn value<T: Schema + DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Option<T> {
         self.check(StateKind::Value, "value");
-        self.store.get(self.descriptor.id, key.as_ref(), &[]).map(|bytes| self.decode(bytes))
+        self.store.get(self.descriptor.id, key.as_ref(), &[]).map(|(bytes, _)| self.decode(bytes))
     }
 
     /// The entry of a `Map` under `entry`, for `key`.
@@ -122,7 +139,7 @@ impl<'a> StateView<'a> {
         self.check(StateKind::MapEntries, "map");
         let mut bytes = Vec::new();
         entry.append(&mut bytes);
-        self.store.get(self.descriptor.id, key.as_ref(), &bytes).map(|bytes| self.decode(bytes))
+        self.store.get(self.descriptor.id, key.as_ref(), &bytes).map(|(bytes, _)| self.decode(bytes))
     }
 
     /// All entries of a `Map` for `key`, in the order of their keys.
@@ -132,7 +149,7 @@ impl<'a> StateView<'a> {
     #[must_use]
     pub fn entries<K: MapKey, V: Schema + DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Vec<(K, V)> {
         self.check(StateKind::MapEntries, "map");
-        let read = |(entry, value)| {
+        let read = |(entry, value, _)| {
             let entry = K::read(entry).unwrap_or_else(|error| panic!("state `{}`: {error}", self.descriptor.name));
             (entry, self.decode(value))
         };
@@ -146,7 +163,7 @@ impl<'a> StateView<'a> {
     #[must_use]
     pub fn list<T: Schema + DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Vec<T> {
         self.check(StateKind::Appended, "list");
-        self.store.scan(self.descriptor.id, key.as_ref(), None).map(|(_, value)| self.decode(value)).collect()
+        self.store.scan(self.descriptor.id, key.as_ref(), None).map(|(_, value, _)| self.decode(value)).collect()
     }
 
     fn check(&self, asked: StateKind, name: &str) {

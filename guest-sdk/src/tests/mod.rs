@@ -9,3 +9,4 @@ mod inputs;
 mod outputs;
 mod schema;
 mod state;
+mod ttl;

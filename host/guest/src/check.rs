@@ -12,7 +12,7 @@
 use contract::{OutputRecords, StateWrites};
 use model::{
     Cells, Column, ColumnError, EventTime, FieldColumn, FieldKind, FieldSpec, Headers, OptionalColumn, PortDescriptor,
-    SlotIndex, StateDescriptor, StateKind, Values,
+    SlotIndex, StateDescriptor, StateKind, TtlClock, Values,
 };
 
 use crate::bindings::tidegate::flow::state::Writes;
@@ -30,6 +30,8 @@ pub(crate) enum Violation {
     Row { what: &'static str, row: u32, at: usize, rows: u32 },
     #[error("{what} fall at {at}: {row} after {before}")]
     RowsFall { what: &'static str, at: usize, row: u32, before: u32 },
+    #[error("row {row} at {at} is of slot {found}: the write is to slot {slot}")]
+    RowOfSlot { row: u32, at: usize, found: u32, slot: u32 },
     #[error("slot {slot} at {at}: the batch has {slots} keys")]
     Slot { slot: u32, at: usize, slots: usize },
     #[error("{what} {id} is not declared")]
@@ -141,10 +143,48 @@ pub(crate) fn state_of_kind<'a>(
     Err(Violation::StateKind { name: state.name.clone(), found: kind_name(state.kind), call, expected })
 }
 
+/// What the writes of a batch are checked against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written<'a> {
+    /// How many keys the batch has.
+    pub(crate) slot_count: usize,
+    /// The slot of each row.
+    pub(crate) row_slots: &'a [u32],
+    /// The event time of each row.
+    pub(crate) times: &'a [EventTime],
+}
+
+impl Written<'_> {
+    /// Rows that wrote to `slots`: none, or one each that is of its slot.
+    fn rows(&self, rows: &[u32], slots: &[u32]) -> Result<(), Violation> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        length("rows", rows.len(), slots.len())?;
+        let known = |row: u32| self.row_slots.get(row as usize).copied();
+        match rows.iter().zip(slots).position(|(&row, &slot)| known(row) != Some(slot)) {
+            None => Ok(()),
+            Some(at) => {
+                let row = rows.get(at).copied().unwrap_or(0);
+                let count = u32::try_from(self.row_slots.len()).unwrap_or(u32::MAX);
+                let beyond = Violation::Row { what: "row", row, at, rows: count };
+                let slot = slots.get(at).copied().unwrap_or(0);
+                Err(known(row).map_or(beyond, |found| Violation::RowOfSlot { row, at, found, slot }))
+            }
+        }
+    }
+
+    /// When each of `rows`, which were checked, looked.
+    fn times(&self, rows: &[u32]) -> Vec<EventTime> {
+        rows.iter().map(|&row| self.times.get(row as usize).copied().unwrap_or(EventTime::UNKNOWN)).collect()
+    }
+}
+
 /// What a call to `state.store` stages.
-pub(crate) fn writes(writes: Writes, state: &StateDescriptor, slot_count: usize) -> Result<StateWrites, Violation> {
+pub(crate) fn writes(writes: Writes, state: &StateDescriptor, by: Written<'_>) -> Result<StateWrites, Violation> {
     let count = writes.slots.len();
-    slots(&writes.slots, slot_count)?;
+    slots(&writes.slots, by.slot_count)?;
+    by.rows(&writes.rows, &writes.slots)?;
     let values = optional("values", writes.values)?;
     length("values", values.len(), count)?;
     no_item_above("a value", values.items(), caps::VALUE_BYTES)?;
@@ -158,7 +198,9 @@ pub(crate) fn writes(writes: Writes, state: &StateDescriptor, slot_count: usize)
         }
         (_, Some(keys)) => Some(entry_keys(keys, count, state)?),
     };
-    Ok(StateWrites { state: state.id, slots: slot_indexes(writes.slots), entry_keys, values, written: Vec::new() })
+    let is_dated = state.ttl.is_some_and(|ttl| ttl.clock == TtlClock::EventTime);
+    let written = if is_dated { by.times(&writes.rows) } else { Vec::new() };
+    Ok(StateWrites { state: state.id, slots: slot_indexes(writes.slots), entry_keys, values, written })
 }
 
 /// One entry key per slot.

@@ -11,7 +11,8 @@ impl Behaviour for BadIds {
     }
 
     fn process(batch: InputBatch) -> Result<(), BadRecord> {
-        let nothing_to_write = || state::Writes { slots: Vec::new(), entry_keys: None, values: nothing() };
+        let nothing_to_write =
+            || state::Writes { slots: Vec::new(), entry_keys: None, values: nothing(), rows: Vec::new() };
         match item(&batch.values.items, 0) {
             b"forward" => emit::forward(2, &[0]),
             b"forward-to-fields" => emit::forward(1, &[0]),
@@ -37,7 +38,7 @@ impl Behaviour for BadIds {
 }
 
 fn written() -> state::Writes {
-    state::Writes { slots: vec![0], entry_keys: None, values: present(column(["x"])) }
+    state::Writes { slots: vec![0], entry_keys: None, values: present(column(["x"])), rows: Vec::new() }
 }
 
 export!(BadIds);

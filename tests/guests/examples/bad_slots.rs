@@ -13,10 +13,16 @@ impl Behaviour for BadSlots {
         let beyond = batch.keys.ends.len() as u32;
         let one = || column(["k"]);
         if asks_for(&batch, "store").is_some() {
-            state::store(0, &state::Writes { slots: vec![beyond], entry_keys: None, values: present(one()) });
+            state::store(
+                0,
+                &state::Writes { slots: vec![beyond], entry_keys: None, values: present(one()), rows: Vec::new() },
+            );
         }
         if asks_for(&batch, "store-max").is_some() {
-            state::store(0, &state::Writes { slots: vec![u32::MAX], entry_keys: None, values: present(one()) });
+            state::store(
+                0,
+                &state::Writes { slots: vec![u32::MAX], entry_keys: None, values: present(one()), rows: Vec::new() },
+            );
         }
         if asks_for(&batch, "load-entries").is_some() {
             state::load_entries(1, &[beyond], &one());

@@ -14,7 +14,7 @@ impl Behaviour for CallsTooEarly {
             "load" => drop(state::load(0)),
             "store" => {
                 let values = present(column(["x"]));
-                state::store(0, &state::Writes { slots: vec![0], entry_keys: None, values });
+                state::store(0, &state::Writes { slots: vec![0], entry_keys: None, values, rows: Vec::new() });
             }
             "forward" => emit::forward(0, &[]),
             "timer" => timers::enable(Clock::EventTime, &[], &[]),

@@ -27,7 +27,7 @@ impl Behaviour for Dedup {
         telemetry::add(0, (batch.slots.len() - first.len()) as f64);
         let ends: Vec<u32> = (1..=new.len() as u32).collect();
         let items = Column { bytes: vec![1; new.len()], ends };
-        state::store(0, &state::Writes { slots: new, entry_keys: None, values: present(items) });
+        state::store(0, &state::Writes { slots: new, entry_keys: None, values: present(items), rows: Vec::new() });
         emit::forward(0, &first);
         Ok(())
     }

@@ -35,7 +35,12 @@ impl Behaviour for LyingColumns {
             b"both" => emit::push(1, &OutputBatch { fields: fields(), ..three() }),
             b"header-owner" => emit_header(3),
             b"store-short" => {
-                let writes = state::Writes { slots: vec![0, 0], entry_keys: None, values: present(column(["a"])) };
+                let writes = state::Writes {
+                    slots: vec![0, 0],
+                    entry_keys: None,
+                    values: present(column(["a"])),
+                    rows: Vec::new(),
+                };
                 state::store(0, &writes);
             }
             b"fields-few" => typed_with(|fields| drop(fields.pop())),

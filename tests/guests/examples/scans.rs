@@ -21,7 +21,10 @@ impl Behaviour for Scans {
                 let (count, bytes) = (number(), number());
                 let entry_keys = Some(column((0..count).map(key)));
                 let values = present(column((0..count).map(|_| vec![b'v'; bytes as usize])));
-                state::store(1, &state::Writes { slots: vec![0; count as usize], entry_keys, values });
+                state::store(
+                    1,
+                    &state::Writes { slots: vec![0; count as usize], entry_keys, values, rows: Vec::new() },
+                );
                 count as usize
             }
             Some("scan") => {

@@ -11,7 +11,7 @@ impl Behaviour for StoresTooMuch {
 
     fn process(batch: InputBatch) -> Result<(), BadRecord> {
         let value = |bytes: usize| present(column([vec![b'v'; bytes]]));
-        let one = |bytes| state::Writes { slots: vec![0], entry_keys: None, values: value(bytes) };
+        let one = |bytes| state::Writes { slots: vec![0], entry_keys: None, values: value(bytes), rows: Vec::new() };
         match item(&batch.values.items, 0) {
             b"long-value" => state::store(0, &one(1 << 20)),
             b"longest-value" => state::store(0, &one((1 << 20) - 1)),
@@ -23,7 +23,8 @@ impl Behaviour for StoresTooMuch {
             b"many-writes" => {
                 let count = 100_000;
                 let items = Column { bytes: Vec::new(), ends: vec![0; count] };
-                let writes = state::Writes { slots: vec![0; count], entry_keys: None, values: present(items) };
+                let writes =
+                    state::Writes { slots: vec![0; count], entry_keys: None, values: present(items), rows: Vec::new() };
                 (0..100).for_each(|_| state::store(0, &writes));
             }
             b"many-calls" => (0..1_000_000).for_each(|_| state::store(0, &one(1))),

@@ -52,7 +52,7 @@ fn stub(item: &ItemStruct, error: &Error) -> TokenStream {
                 ::std::unreachable!()
             }
             fn begin_batch(&mut self, _: usize) {}
-            fn select(&mut self, _: u32, _: u32) {}
+            fn select(&mut self, _: ::tidegate::function::Row) {}
             fn finish_batch(&mut self) -> ::std::result::Result<(), ::tidegate::function::Flaw> {
                 ::std::unreachable!()
             }
@@ -122,9 +122,9 @@ fn implementation(item: &ItemStruct, options: &Options, parts: &Parts) -> TokenS
                 #(#part::begin_batch(&mut self.#taking_part, slots);)*
             }
             #[inline]
-            fn select(&mut self, row: u32, slot: u32) {
-                let _ = (row, slot);
-                #(#part::select(&mut self.#taking_part, row, slot);)*
+            fn select(&mut self, at: ::tidegate::function::Row) {
+                let _ = at;
+                #(#part::select(&mut self.#taking_part, at);)*
             }
             fn finish_batch(&mut self) -> ::std::result::Result<(), ::tidegate::function::Flaw> {
                 #(#part::finish_batch(&mut self.#taking_part)?;)*

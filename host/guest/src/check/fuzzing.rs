@@ -1,7 +1,8 @@
 //! Anything a guest can pass, made of bytes: for the fuzz target and the property tests.
 
 use model::{
-    Cells, Descriptor, FieldKind, FieldSpec, OptionalColumn, PortDescriptor, StateDescriptor, StateId, StateKind,
+    Cells, Descriptor, EventTime, FieldKind, FieldSpec, OptionalColumn, PortDescriptor, Refresh, StateDescriptor,
+    StateId, StateKind, Ttl, TtlClock,
 };
 
 use crate::bindings::tidegate::flow::state::Writes;
@@ -34,7 +35,13 @@ pub fn check_anything(bytes: &[u8]) {
         }
     }
     let state = state(&mut bytes);
-    if let Ok(staged) = check::writes(writes(&mut bytes), &state, slots) {
+    let row_slots: Vec<u32> = bytes.some(Bytes::number);
+    let times: Vec<EventTime> = row_slots.iter().map(|&slot| EventTime(i64::from(slot))).collect();
+    let by = check::Written { slot_count: slots, row_slots: &row_slots, times: &times };
+    if let Ok(staged) = check::writes(writes(&mut bytes), &state, by) {
+        let of_slots = staged.slots.iter().map(|slot| EventTime(i64::from(slot.0)));
+        assert!(staged.written.is_empty() || staged.written.iter().copied().eq(of_slots), "rows are of their slots");
+        assert!(staged.written.is_empty() || state.ttl.is_some(), "write times where something expires");
         assert!(staged.slots.iter().all(|slot| (slot.0 as usize) < slots), "slots exist");
         assert!(staged.values.len() == staged.slots.len() && is_whole(&staged.values));
         assert_eq!(staged.entry_keys.is_some(), state.kind != StateKind::Value);
@@ -173,11 +180,17 @@ fn state(bytes: &mut Bytes) -> StateDescriptor {
         1 => StateKind::MapEntries,
         _ => StateKind::Appended,
     };
-    StateDescriptor { id: StateId(0), name: "s".to_owned(), kind, schema: "{}".to_owned(), version: 1, ttl: None }
+    let ttl = bytes.maybe(|_| Ttl { millis: 1, clock: TtlClock::EventTime, refresh: Refresh::OnWrite });
+    StateDescriptor { id: StateId(0), name: "s".to_owned(), kind, schema: "{}".to_owned(), version: 1, ttl }
 }
 
 fn writes(bytes: &mut Bytes) -> Writes {
-    Writes { slots: bytes.some(Bytes::number), entry_keys: bytes.maybe(column), values: optional(bytes) }
+    Writes {
+        slots: bytes.some(Bytes::number),
+        entry_keys: bytes.maybe(column),
+        values: optional(bytes),
+        rows: bytes.some(Bytes::number),
+    }
 }
 
 fn descriptor(bytes: &mut Bytes) -> wit::Descriptor {

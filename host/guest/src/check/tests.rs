@@ -1,4 +1,6 @@
-use model::{ColumnError, FieldKind, FieldSpec, PortDescriptor, StateDescriptor, StateId, StateKind};
+use model::{
+    ColumnError, EventTime, FieldKind, FieldSpec, PortDescriptor, Refresh, StateDescriptor, StateId, StateKind, Ttl,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -69,6 +71,34 @@ fn entry_keys_of_a_list_are_indexes_of_eight_bytes() {
     assert!(refused.to_string().contains("8 bytes long"), "{refused}");
     entry_keys(lifted(&["12345678"]), 1, &state(StateKind::Appended)).unwrap();
     entry_keys(lifted(&["1234567"]), 1, &state(StateKind::MapEntries)).unwrap();
+}
+
+/// What a write of row `rows` to slot 1 stages, in a batch of two keys whose rows are of slots 0, 1, 1.
+fn written(rows: Vec<u32>, ttl: Option<TtlClock>) -> Result<Vec<EventTime>, Violation> {
+    let ttl = ttl.map(|clock| Ttl { millis: 1, clock, refresh: Refresh::OnWrite });
+    let state = StateDescriptor { ttl, ..state(StateKind::Value) };
+    let by = Written { slot_count: 2, row_slots: &[0, 1, 1], times: &[10, 20, 30].map(EventTime) };
+    let given = Writes { slots: vec![1], entry_keys: None, values: all_present(&["v"]), rows };
+    writes(given, &state, by).map(|staged| staged.written)
+}
+
+#[test]
+fn the_event_time_of_the_row_is_the_write_time_where_event_time_decides() {
+    assert_eq!(written(vec![2], Some(TtlClock::EventTime)), Ok(vec![EventTime(30)]));
+    assert_eq!(written(Vec::new(), Some(TtlClock::EventTime)), Ok(Vec::new()));
+    assert_eq!(written(vec![2], Some(TtlClock::ProcessingTime)), Ok(Vec::new()));
+    assert_eq!(written(vec![2], None), Ok(Vec::new()));
+}
+
+#[test]
+fn the_row_of_a_write_is_in_the_batch_and_of_its_slot() {
+    for ttl in [None, Some(TtlClock::EventTime), Some(TtlClock::ProcessingTime)] {
+        let refused = |rows| written(rows, ttl).unwrap_err();
+        assert_eq!(refused(vec![3]), Violation::Row { what: "row", row: 3, at: 0, rows: 3 });
+        assert_eq!(refused(vec![u32::MAX]), Violation::Row { what: "row", row: u32::MAX, at: 0, rows: 3 });
+        assert_eq!(refused(vec![0]), Violation::RowOfSlot { row: 0, at: 0, found: 0, slot: 1 });
+        assert_eq!(refused(vec![1, 2]), Violation::Length { what: "rows", found: 2, expected: 1 });
+    }
 }
 
 #[test]

@@ -96,6 +96,9 @@ pub struct GuestFunction {
 struct Scratch {
     values: OptionalColumn,
     timestamps: Vec<i64>,
+    /// Slots and times of the rows, as they are lent.
+    row_slots: Vec<u32>,
+    times: Vec<EventTime>,
 }
 
 impl GuestFunction {
@@ -177,10 +180,20 @@ impl GuestFunction {
         let mut staged = std::mem::take(&mut turn.staged);
         staged.logs.append(&mut self.pending.logs);
         staged.metrics.append(&mut self.pending.metrics);
+        let mut row_slots = std::mem::take(&mut self.scratch.row_slots);
+        let mut times = std::mem::take(&mut self.scratch.times);
+        row_slots.clear();
+        times.clear();
+        if !self.module.descriptor().states.is_empty() {
+            row_slots.extend_from_slice(&turn.batch.slots);
+            times.extend_from_slice(&turn.batch.records.timestamps);
+        }
         Loan {
             state: turn.state.take(),
             keys: Arc::clone(&turn.batch.keys),
             rows: u32::try_from(turn.batch.records.len()).expect("a batch has fewer than 2^32 rows"),
+            row_slots,
+            times,
             staged,
             ..Loan::default()
         }
@@ -198,6 +211,7 @@ impl UserFunction for GuestFunction {
         });
         turn.state = loan.state;
         turn.staged = loan.staged;
+        (self.scratch.row_slots, self.scratch.times) = (loan.row_slots, loan.times);
         self.fuel_used += live.take_fuel_used();
         let answer = result?;
         if answer.is_ok() {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{KeyedState, SlotKeys, Staged};
-use model::Descriptor;
+use model::{Descriptor, EventTime};
 
 use crate::bindings::tidegate::flow::types;
 use crate::caps;
@@ -94,6 +94,9 @@ pub(crate) struct Host {
     state: Option<Box<dyn KeyedState>>,
     keys: Arc<SlotKeys>,
     rows: u32,
+    /// The slot of each row, and its event time, for a function that keeps state.
+    row_slots: Vec<u32>,
+    times: Vec<EventTime>,
     staged: Staged,
     usage: Usage,
     ticks: TickCount,
@@ -106,6 +109,10 @@ pub(crate) struct Loan {
     pub(crate) state: Option<Box<dyn KeyedState>>,
     pub(crate) keys: Arc<SlotKeys>,
     pub(crate) rows: u32,
+    /// The slot of each row; nothing where no state is kept.
+    pub(crate) row_slots: Vec<u32>,
+    /// The event time of each, likewise.
+    pub(crate) times: Vec<EventTime>,
     pub(crate) staged: Staged,
     /// What was staged, as far as it was counted when it came. Not lent: it comes back.
     pub(crate) staged_bytes: usize,
@@ -121,6 +128,8 @@ impl Host {
             state: None,
             keys: Arc::default(),
             rows: 0,
+            row_slots: Vec::new(),
+            times: Vec::new(),
             staged: Staged::default(),
             usage: Usage::default(),
             deadline: ticks.now(),
@@ -138,6 +147,8 @@ impl Host {
         self.state = loan.state;
         self.keys = loan.keys;
         self.rows = loan.rows;
+        self.row_slots = loan.row_slots;
+        self.times = loan.times;
         self.staged = loan.staged;
     }
 
@@ -148,6 +159,8 @@ impl Host {
             state: self.state.take(),
             keys: std::mem::take(&mut self.keys),
             rows: std::mem::take(&mut self.rows),
+            row_slots: std::mem::take(&mut self.row_slots),
+            times: std::mem::take(&mut self.times),
             staged: std::mem::take(&mut self.staged),
             staged_bytes: self.usage.staged_bytes,
         }

@@ -1,7 +1,7 @@
 //! The interface `state`.
 
 use contract::KeyedState;
-use model::{Column, OptionalColumn, SlotIndex, StateId};
+use model::{Column, EventTime, OptionalColumn, SlotIndex, StateId};
 
 use crate::bindings::tidegate::flow::state::{Host as StateImports, Writes};
 use crate::bindings::tidegate::flow::types::{ColumnResult, OptionalColumnResult};
@@ -131,9 +131,12 @@ impl Host {
         self.admit(CALL)?;
         let declared = self.descriptor.state(StateId(id));
         let state = declared.ok_or(Violation::Undeclared { what: "state", id }).map_err(refuse(CALL))?;
-        let staged = check::writes(writes, state, self.keys.keys.len()).map_err(refuse(CALL))?;
+        let slot_count = self.keys.keys.len();
+        let by = check::Written { slot_count, row_slots: &self.row_slots, times: &self.times };
+        let staged = check::writes(writes, state, by).map_err(refuse(CALL))?;
         let key_bytes = staged.entry_keys.as_ref().map_or(0, |keys| keys.bytes().len());
-        let bytes = staged.values.items().bytes().len() + key_bytes + staged.slots.len() * 8;
+        let times = staged.written.len() * size_of::<EventTime>();
+        let bytes = staged.values.items().bytes().len() + key_bytes + staged.slots.len() * 8 + times;
         self.usage.state_writes = self.usage.state_writes.saturating_add(staged.slots.len());
         at_most("state writes", self.usage.state_writes, caps::STATE_WRITES).map_err(refuse(CALL))?;
         self.count_staging(bytes).map_err(refuse(CALL))?;

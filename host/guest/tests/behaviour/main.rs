@@ -75,4 +75,5 @@ guests! {
     trap_after_emit
     trap_after_store
     wasi_import
+    writes_for_rows
 }
