@@ -2,8 +2,7 @@
 
 use crate::Result;
 use crate::bindings::types::StateDescriptor;
-use crate::error::Flaw;
-use crate::function::{Declared, Part, Row};
+use crate::function::Declared;
 use crate::state::{State, Storable, Value};
 
 /// How values are gathered, and what is read out.
@@ -124,18 +123,7 @@ impl<A: Aggregate> Aggregating<A> {
     }
 }
 
-impl<A: Aggregate> Part for Aggregating<A> {
-    fn begin_batch(&mut self, slots: usize) {
-        self.value.begin_batch(slots);
-    }
-    #[inline]
-    fn select(&mut self, at: Row) {
-        self.value.select(at);
-    }
-    fn finish_batch(&mut self) -> Result<(), Flaw> {
-        self.value.finish_batch()
-    }
-}
+through_its_parts!([A: Aggregate] Aggregating<A>: value);
 
 impl<A: Aggregate> State for Aggregating<A> {
     type Stored = A::Accumulator;

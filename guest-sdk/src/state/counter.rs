@@ -1,8 +1,7 @@
 //! A number per key.
 
 use crate::bindings::types::StateDescriptor;
-use crate::error::Flaw;
-use crate::function::{Declared, Part, Row};
+use crate::function::Declared;
 use crate::state::{State, Value};
 use crate::{Error, Result};
 
@@ -70,18 +69,7 @@ impl Counter {
     }
 }
 
-impl Part for Counter {
-    fn begin_batch(&mut self, slots: usize) {
-        self.value.begin_batch(slots);
-    }
-    #[inline]
-    fn select(&mut self, at: Row) {
-        self.value.select(at);
-    }
-    fn finish_batch(&mut self) -> Result<(), Flaw> {
-        self.value.finish_batch()
-    }
-}
+through_its_parts!([] Counter: value);
 
 impl State for Counter {
     type Stored = i64;

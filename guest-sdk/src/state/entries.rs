@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use crate::bindings::state::Writes;
 use crate::bindings::types::{Column, OptionalColumn};
 use crate::error::Flaw;
-use crate::function::{Declared, Row};
+use crate::function::{Declared, Part, Row};
 use crate::hash::FixedState;
 use crate::state::Storable;
 use crate::state::mark::{Life, Mark};
@@ -98,27 +98,6 @@ impl<T: Storable> Entries<T> {
         }
     }
 
-    pub(super) fn begin_batch(&mut self, slots: usize) {
-        self.slots = slots;
-        self.table.clear();
-        self.keys.clear();
-        self.raw.clear();
-        self.entries.clear();
-        self.chains.clear();
-        self.written.clear();
-        self.writes.slots.clear();
-        self.writes.values.clear();
-        self.writes.rows.clear();
-        if let Some(keys) = &mut self.writes.entry_keys {
-            keys.clear();
-        }
-    }
-
-    #[inline]
-    pub(super) fn select(&mut self, at: Row) {
-        self.at = at;
-    }
-
     /// The value of an entry of the current slot.
     pub(super) fn get(&mut self, key: impl FnOnce(&mut Vec<u8>)) -> Result<&mut Option<T>> {
         let number = self.number(key);
@@ -182,38 +161,6 @@ impl<T: Storable> Entries<T> {
     /// The value of an entry given by [`Self::all`].
     pub(super) fn value(&self, number: u32) -> Option<&T> {
         self.entries.get(number as usize).expect(NUMBERED).value.as_ref()
-    }
-
-    pub(super) fn finish_batch(&mut self) -> Result<(), Flaw> {
-        if self.written.is_empty() {
-            return Ok(());
-        }
-        let Writes { slots, entry_keys, values, rows } = &mut self.writes;
-        let entry_keys = entry_keys.as_mut().expect("entries are written with their keys");
-        for &number in &self.written {
-            let entry = self.entries.get(number as usize).expect(NUMBERED);
-            let key = self.keys.get(entry.key.clone()).expect(NUMBERED);
-            if self.life.is_mortal() && entry.mark.was_deleted() && entry.value.is_some() {
-                slots.push(entry.slot);
-                entry_keys.push(key);
-                values.push_absent();
-                rows.extend(self.life.is_dated().then_some(entry.mark.row()));
-            }
-            slots.push(entry.slot);
-            entry_keys.push(key);
-            rows.extend(self.life.is_dated().then_some(entry.mark.row()));
-            match &entry.value {
-                None => values.push_absent(),
-                Some(_) if !entry.changed => values.push(self.raw.get(entry.raw.clone())),
-                Some(value) => {
-                    let encoded = value.encode(&mut values.items.bytes);
-                    encoded.map_err(|error| Flaw { row: entry.row, error: self.declared.unwritable(&error) })?;
-                    values.close_item();
-                }
-            }
-        }
-        host::store(self.declared.id, &self.writes);
-        Ok(())
     }
 
     fn write_number(&mut self, number: u32, value: Option<T>) {
@@ -367,6 +314,61 @@ impl<T: Storable> Entries<T> {
 
     fn unreadable(&self, error: &Error) -> Error {
         self.declared.unreadable(error)
+    }
+}
+
+impl<T: Storable> Part for Entries<T> {
+    fn begin_batch(&mut self, slots: usize) {
+        self.slots = slots;
+        self.table.clear();
+        self.keys.clear();
+        self.raw.clear();
+        self.entries.clear();
+        self.chains.clear();
+        self.written.clear();
+        self.writes.slots.clear();
+        self.writes.values.clear();
+        self.writes.rows.clear();
+        if let Some(keys) = &mut self.writes.entry_keys {
+            keys.clear();
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, at: Row) {
+        self.at = at;
+    }
+
+    fn finish_batch(&mut self) -> Result<(), Flaw> {
+        if self.written.is_empty() {
+            return Ok(());
+        }
+        let Writes { slots, entry_keys, values, rows } = &mut self.writes;
+        let entry_keys = entry_keys.as_mut().expect("entries are written with their keys");
+        for &number in &self.written {
+            let entry = self.entries.get(number as usize).expect(NUMBERED);
+            let key = self.keys.get(entry.key.clone()).expect(NUMBERED);
+            if self.life.is_mortal() && entry.mark.was_deleted() && entry.value.is_some() {
+                slots.push(entry.slot);
+                entry_keys.push(key);
+                values.push_absent();
+                rows.extend(self.life.is_dated().then_some(entry.mark.row()));
+            }
+            slots.push(entry.slot);
+            entry_keys.push(key);
+            rows.extend(self.life.is_dated().then_some(entry.mark.row()));
+            match &entry.value {
+                None => values.push_absent(),
+                Some(_) if !entry.changed => values.push(self.raw.get(entry.raw.clone())),
+                Some(value) => {
+                    let encoded = value.encode(&mut values.items.bytes);
+                    encoded.map_err(|error| Flaw { row: entry.row, error: self.declared.unwritable(&error) })?;
+                    values.close_item();
+                }
+            }
+        }
+        host::store(self.declared.id, &self.writes);
+        Ok(())
     }
 }
 

@@ -12,8 +12,7 @@
 
 use crate::Result;
 use crate::bindings::types::{Refresh, StateDescriptor, StateKind, Ttl};
-use crate::error::Flaw;
-use crate::function::{Declared, Part, Row};
+use crate::function::Declared;
 use crate::schema::schema_text;
 use crate::state::entries::Entries;
 use crate::state::{State, Storable, Value};
@@ -160,21 +159,7 @@ fn bounds_of(declared: Declared) -> Declared {
     Declared { id: declared.id + 1, version: 1, ttl: declared.ttl.map(outlive_the_newest), ..declared }
 }
 
-impl<T: Storable> Part for List<T> {
-    fn begin_batch(&mut self, slots: usize) {
-        self.bounds.begin_batch(slots);
-        self.entries.begin_batch(slots);
-    }
-    #[inline]
-    fn select(&mut self, at: Row) {
-        self.bounds.select(at);
-        self.entries.select(at);
-    }
-    fn finish_batch(&mut self) -> Result<(), Flaw> {
-        self.bounds.finish_batch()?;
-        self.entries.finish_batch()
-    }
-}
+through_its_parts!([T: Storable] List<T>: bounds, entries);
 
 impl<T: Storable> State for List<T> {
     type Stored = T;

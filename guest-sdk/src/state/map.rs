@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 
 use crate::Result;
 use crate::bindings::types::{StateDescriptor, StateKind};
-use crate::error::Flaw;
-use crate::function::{Declared, Part, Row};
+use crate::function::Declared;
 use crate::schema::schema_text;
 use crate::state::entries::Entries;
 use crate::state::{EntryKey, MapKey, State, Storable};
@@ -155,18 +154,7 @@ impl<K: MapKey, V: Storable> Map<K, V> {
     }
 }
 
-impl<K, V: Storable> Part for Map<K, V> {
-    fn begin_batch(&mut self, slots: usize) {
-        self.entries.begin_batch(slots);
-    }
-    #[inline]
-    fn select(&mut self, at: Row) {
-        self.entries.select(at);
-    }
-    fn finish_batch(&mut self) -> Result<(), Flaw> {
-        self.entries.finish_batch()
-    }
-}
+through_its_parts!([K, V: Storable] Map<K, V>: entries);
 
 impl<K: MapKey, V: Storable> State for Map<K, V> {
     type Stored = V;

@@ -26,6 +26,25 @@
 //! - `name = "…"`: the identity of the state for ever; the name of the field where left out.
 //! - `version = 2` and `migrate = function`: see [`Stored`].
 
+/// Makes a state take part in batches through the fields it is made of, in their order.
+macro_rules! through_its_parts {
+    ([$($generics:tt)*] $state:ty: $($part:ident),+) => {
+        impl<$($generics)*> $crate::function::Part for $state {
+            fn begin_batch(&mut self, slots: usize) {
+                $($crate::function::Part::begin_batch(&mut self.$part, slots);)+
+            }
+            #[inline]
+            fn select(&mut self, at: $crate::function::Row) {
+                $($crate::function::Part::select(&mut self.$part, at);)+
+            }
+            fn finish_batch(&mut self) -> ::std::result::Result<(), $crate::error::Flaw> {
+                $($crate::function::Part::finish_batch(&mut self.$part)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
 mod aggregating;
 mod counter;
 mod entries;

@@ -5,8 +5,7 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::types::StateDescriptor;
-use crate::error::Flaw;
-use crate::function::{Declared, Part, Row};
+use crate::function::Declared;
 use crate::state::{State, Storable, Value};
 use crate::{Result, Schema, SchemaText};
 
@@ -95,18 +94,7 @@ impl<T: Storable + Reduce> Reducing<T> {
     }
 }
 
-impl<T: Storable> Part for Reducing<T> {
-    fn begin_batch(&mut self, slots: usize) {
-        self.value.begin_batch(slots);
-    }
-    #[inline]
-    fn select(&mut self, at: Row) {
-        self.value.select(at);
-    }
-    fn finish_batch(&mut self) -> Result<(), Flaw> {
-        self.value.finish_batch()
-    }
-}
+through_its_parts!([T: Storable] Reducing<T>: value);
 
 impl<T: Storable> State for Reducing<T> {
     type Stored = T;
