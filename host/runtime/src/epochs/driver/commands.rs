@@ -16,6 +16,7 @@ use super::{Creating, Driver, draw_nonce};
 impl Driver {
     /// Does what the coordinator commands.
     pub(super) fn act(&mut self, command: Command) {
+        self.state.is_news = true;
         let Medium { link, control, .. } = &self.medium;
         match command {
             Command::Trigger { epoch, .. } => {
@@ -49,8 +50,7 @@ impl Driver {
             }
             Command::Answer { asker, outcome } => {
                 if let Some(asker) = self.state.askers.remove(&asker) {
-                    // Who asked may have left.
-                    asker.send(outcome.map_err(|reason| reason.to_string())).ok();
+                    self.state.answers.push((asker, outcome.map_err(|reason| reason.to_string())));
                 }
             }
             Command::EndSources => {
@@ -111,12 +111,18 @@ impl Driver {
         self.status.condition(ConditionKind::StoreFull, None, full, uptime);
         self.status.condition(ConditionKind::TooManyUnpublished, None, unpublished, uptime);
         self.status.condition(ConditionKind::BacklogFull, None, stalled, uptime);
-        let counts = CheckpointCounts {
-            unpublished: self.coordinator.unpublished() as u64,
-            backlog_bytes: backlog,
-            ..self.state.counts.clone()
-        };
-        self.status.note(self.coordinator.history(), counts);
+        if std::mem::take(&mut self.state.is_news) {
+            let counts = CheckpointCounts {
+                unpublished: self.coordinator.unpublished() as u64,
+                backlog_bytes: backlog,
+                ..self.state.counts.clone()
+            };
+            self.status.note(self.coordinator.history(), counts);
+        }
+        for (asker, answer) in self.state.answers.drain(..) {
+            // Who asked may have left.
+            asker.send(answer).ok();
+        }
     }
 
     pub(super) fn condition_of_sink(&self, sink: usize, message: Option<String>) {

@@ -30,6 +30,9 @@ use crate::registry::Registry;
 /// The longest time between two looks at the clock and at whether the job has stopped.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// So many messages are handled before others hear of it: some for every subtask of a wide job.
+const MOST_AT_ONCE: usize = 1024;
+
 /// The code of a store without room.
 const STORE_FULL: &str = "E0408";
 
@@ -72,6 +75,10 @@ pub(crate) struct DriverState {
     /// Whether old checkpoints are being removed.
     is_sweeping: bool,
     counts: CheckpointCounts,
+    /// Whether something happened since it was last told.
+    is_news: bool,
+    /// Answers to give once what they say can be looked up.
+    answers: Vec<(Asker, Result<Epoch, String>)>,
     store: Option<StorePhase>,
     trouble: String,
 }
@@ -109,7 +116,13 @@ impl Driver {
         while !self.state.is_over && !control.is_stopped() {
             let wake = self.coordinator.next_wake().map_or(LOOK, |at| at.saturating_sub(self.now()));
             match self.messages.recv_timeout(wake.min(LOOK)) {
-                Ok(message) => self.take(message),
+                Ok(message) => {
+                    self.take(message);
+                    // What came meanwhile is told of together.
+                    for message in self.messages.try_iter().take(MOST_AT_ONCE).collect::<Vec<_>>() {
+                        self.take(message);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => self.step(Fact::Tick),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -314,6 +327,7 @@ impl Driver {
 
     /// Tells the coordinator a fact and does what it commands.
     fn step(&mut self, fact: Fact) {
+        self.state.is_news |= fact != Fact::Tick;
         let now = self.now();
         for command in self.coordinator.step(now, fact) {
             self.act(command);
