@@ -4,13 +4,14 @@
 //! 1. Epochs are published in rising order; a later one waits for an earlier one, however long that takes.
 //! 2. An epoch in which nothing was staged is not published at the target.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use contract::{Publisher, StagedOutput};
+use contract::{Error, Publisher, StagedOutput};
 use fail::fail_point;
-use model::{Epoch, OperatorUid, Retry};
+use model::{Blame, Epoch, OperatorUid, Retry};
 
 use super::link::{EpochLink, Message};
 use super::work::{Backoff, Done};
@@ -60,7 +61,7 @@ impl Drop for PublishingSink {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic of a publisher leaves its epoch to the next start.
+            // A panic of the publisher was told as its failure.
             thread.join().ok();
         }
     }
@@ -80,7 +81,7 @@ fn publish(
                 return;
             }
             fail_point!("before-publish");
-            let published = if staged.is_empty() { Ok(()) } else { publisher.publish(epoch, &staged) };
+            let published = if staged.is_empty() { Ok(()) } else { attempt(publisher.as_mut(), epoch, &staged) };
             fail_point!("after-publish");
             let tell = |done| link.tell(Message::Done(Box::new(done)));
             match published {
@@ -88,7 +89,7 @@ fn publish(
                     tell(Done::Published { sink, epoch });
                     break;
                 }
-                Err(error) if error.retry() == Retry::No => {
+                Err(error) if error.retry() != Retry::Backoff => {
                     tell(Done::Unpublishable { sink, epoch, error });
                     return;
                 }
@@ -100,3 +101,15 @@ fn publish(
         }
     }
 }
+
+/// One call of the publisher.
+fn attempt(publisher: &mut dyn Publisher, epoch: Epoch, staged: &[StagedOutput]) -> Result<(), Error> {
+    let published = catch_unwind(AssertUnwindSafe(|| publisher.publish(epoch, staged)));
+    published.unwrap_or_else(|_| {
+        let message = format!("publishing epoch {epoch} panicked");
+        Err(Error::new(Blame::Host, Retry::RestoreFirst, message).with_code("E0520"))
+    })
+}
+
+#[cfg(test)]
+mod tests;
