@@ -1,17 +1,18 @@
-//! Jobs with checkpoints, four ways against one output.
+//! Jobs with checkpoints, five ways against one output.
 //!
 //! 1. straight
 //! 2. checkpoint, then restore: half of the input, then all of it
 //! 3. as 2, restored at another parallelism
-//! 4. killed at its first manifest, which has not been published yet or was a moment ago, and started again
+//! 4. killed between its first manifest and its publication, and within that, and started again
+//! 5. half of the input, a savepoint, and all of it from there in an empty storage at another parallelism
 //!
 //! The one output is that of the same job without checkpoints.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use super::{Output, collect, difference, root};
 
@@ -71,26 +72,25 @@ impl Job {
         }
     }
 
-    /// Runs the job until its log holds a manifest, and kills it.
-    fn kill_at_first_manifest(&self) {
-        let mut child = self.command(&[]).stderr(Stdio::null()).spawn().expect("the binary starts");
-        while !self.has_manifest() && child.try_wait().expect("it can be looked at").is_none() {
-            std::thread::park_timeout(Duration::from_micros(200));
-        }
-        child.kill().expect("it can be killed");
-        child.wait().expect("it has ended");
-        assert!(self.has_manifest(), "the job ended without a manifest");
+    /// Makes a savepoint, and an empty storage to go to.
+    fn savepoint(&self) {
+        fs::create_dir(self.folder.path().join("elsewhere")).expect("a folder can be made");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command.args(["savepoint", "create", "--to", "savepoint"]).current_dir(self.folder.path());
+        let made = command.env_remove("TIDEGATE_STORAGE").output().expect("the binary runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
-    /// The first record of the log is the claim.
-    fn has_manifest(&self) -> bool {
-        let jobs = fs::read_dir(self.folder.path().join(".tidegate/jobs"));
-        let logs = jobs.into_iter().flatten().flatten().map(|job| job.path().join("log"));
-        logs.filter_map(|log| fs::read_dir(log).ok()).flatten().flatten().any(|record| {
-            record.file_name().to_str().and_then(|name| name.parse::<u64>().ok()).is_some_and(|number| number > 0)
-        })
+    /// Runs the job until it reaches a point for the first time, where it is killed.
+    fn kill_at(&self, point: &str) {
+        let mut command = self.command(&[]);
+        let killed = command.env("FAILPOINTS", format!("{point}=kill(1)")).output().expect("the binary runs");
+        let said = String::from_utf8_lossy(&killed.stderr).into_owned();
+        assert_eq!(killed.status.signal(), Some(SIGKILL), "{point}: {:?} {said}", killed.status);
     }
 }
+
+const SIGKILL: i32 = 9;
 
 /// The byte after the line at the middle.
 fn half(bytes: &[u8]) -> usize {
@@ -126,10 +126,12 @@ fn check(from: &str, may_grow: bool) {
     straight.run(&[]);
     compare("straight", &expected, &straight.output());
 
-    let killed = Job::new(&from, true);
-    killed.kill_at_first_manifest();
-    killed.run(&[]);
-    compare("killed at its first manifest", &expected, &killed.output());
+    for point in ["after-manifest", "mid-publish"] {
+        let killed = Job::new(&from, true);
+        killed.kill_at(point);
+        killed.run(&[]);
+        compare(&format!("killed {point}"), &expected, &killed.output());
+    }
 
     let restores: &[(&str, &[&str])] =
         &[("restored", &[]), ("restored at another parallelism", &["--parallelism", "3"])];
@@ -140,6 +142,15 @@ fn check(from: &str, may_grow: bool) {
         restored.complete();
         restored.run(more);
         compare(way, &expected, &restored.output());
+    }
+    if may_grow {
+        let moved = Job::new(&from, true);
+        moved.halve();
+        moved.run(&[]);
+        moved.savepoint();
+        moved.complete();
+        moved.run(&["--storage", "elsewhere", "--from-savepoint", "savepoint", "--parallelism", "3"]);
+        compare("from a savepoint", &expected, &moved.output());
     }
 }
 

@@ -201,3 +201,61 @@ fn published_files_are_verified() {
     fs::remove_file(&file).expect("it can be removed");
     assert!(refused(folder, &["files", "verify", "out"]).contains("missing"));
 }
+
+#[test]
+fn savepoints_are_made_listed_shown_and_removed() {
+    let folder = folder(COPY);
+    let folder = folder.path();
+    assert!(refused(folder, &["savepoint", "create", "--to", "sp", "--storage", "."]).contains("E0470"));
+    done(folder, &["run", "job.yaml", "--quiet", "--stop-with-savepoint", "first"]);
+    let made = json(folder, &["savepoint", "create", "--to", "second"]);
+    assert_eq!(made["metadata"]["job"], "copy");
+    assert!(refused(folder, &["savepoint", "create", "--to", "second"]).contains("E0424"));
+    let list = json(folder, &["savepoint", "list", "."]);
+    assert_eq!(list["savepoints"].as_array().map(Vec::len), Some(2));
+    let shown = json(folder, &["savepoint", "show", "first"]);
+    assert_eq!(shown["sources"]["lines"]["splits"][0]["name"], "in/a.txt");
+    assert!(done(folder, &["savepoint", "show", "first"]).contains("whole"));
+    assert_eq!(done(folder, &["savepoint", "export", "first"]), "");
+    fs::write(folder.join("first/mine.txt"), "keep me").expect("a file");
+    assert!(refused(folder, &["savepoint", "remove", "first"]).contains("E0476"));
+    fs::remove_file(folder.join("first/mine.txt")).expect("it is there");
+    done(folder, &["savepoint", "remove", "first"]);
+    assert!(!folder.join("first").exists() && folder.join("second").exists());
+    assert!(refused(folder, &["savepoint", "remove", "in"]).contains("E0421"));
+    assert!(folder.join("in/a.txt").exists());
+    assert!(refused(folder, &["savepoint", "show", "nowhere"]).contains("E0420"));
+}
+
+#[test]
+fn going_back_to_a_savepoint_has_to_be_said() {
+    let folder = folder(COPY);
+    let folder = folder.path();
+    done(folder, &["run", "job.yaml", "--quiet", "--stop-with-savepoint", "before"]);
+    fs::write(folder.join("in/b.txt"), "three\n").expect("a file");
+    done(folder, &["run", "job.yaml", "--quiet"]);
+    let said = refused(folder, &["run", "job.yaml", "--from-savepoint", "before"]);
+    assert!(said.contains("E0474") && said.contains("--rewind"), "{said}");
+    assert_eq!(published(folder), ["one", "three", "two"]);
+    let rewind = ["run", "job.yaml", "--from-savepoint", "before", "--rewind"];
+    done(folder, &rewind);
+    assert_eq!(published(folder), ["one", "three", "three", "two"]);
+    // The same command again, as who restarts it after a crash does, goes on and does not go back.
+    done(folder, &rewind);
+    assert_eq!(published(folder), ["one", "three", "three", "two"]);
+}
+
+#[test]
+fn a_savepoint_of_another_job_or_with_other_key_groups_is_refused_by_name() {
+    let folder = folder(COPY);
+    let folder = folder.path();
+    done(folder, &["run", "job.yaml", "--quiet", "--stop-with-savepoint", "sp"]);
+    fs::write(folder.join("other.yaml"), COPY.replace("name: copy", "name: other")).expect("a file");
+    let said = refused(folder, &["run", "other.yaml", "--from-savepoint", "sp"]);
+    assert!(said.contains("E0475") && said.contains("is of job `copy`: expected `other`"), "{said}");
+    fs::write(folder.join("job.yaml"), format!("key_groups: 64{COPY}")).expect("a file");
+    fs::create_dir(folder.join("elsewhere")).expect("a folder");
+    let said = refused(folder, &["run", "job.yaml", "--from-savepoint", "sp", "--storage", "elsewhere"]);
+    assert!(said.contains("E0475") && said.contains("128 key groups"), "{said}");
+    assert_eq!(fs::read_dir(folder.join("elsewhere/jobs/copy/log")).expect("the log").count(), 0);
+}

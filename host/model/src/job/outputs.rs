@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Descriptor, OperatorUid, PortDescriptor};
+use crate::{Descriptor, OperatorUid, PortDescriptor, Ttl, TtlClock};
 
 use super::check::{list, nearest};
 use super::codes;
@@ -32,6 +32,7 @@ impl JobSpec {
                 fit.check_key(function, descriptor);
                 fit.check_key_groups(function, descriptor);
                 fit.check_inputs(function, descriptor);
+                fit.check_event_time(function, descriptor);
             }
         }
         let mut flow = Flow::new(self, descriptors);
@@ -142,6 +143,22 @@ impl Fit<'_> {
             }
             _ => {}
         }
+    }
+
+    /// State that expires by event time needs records that have one: every record of a source without is bad.
+    fn check_event_time(&mut self, function: &FunctionSpec, descriptor: &Descriptor) {
+        let by_event_time = |ttl: Ttl| ttl.clock == TtlClock::EventTime;
+        let mut mortal = descriptor.states.iter().filter(|state| state.ttl.is_some_and(by_event_time));
+        let Some(state) = mortal.next().filter(|_| !descriptor.assigns) else { return };
+        let inputs = function.inputs.iter().flat_map(|input| &input.from);
+        let mut sources = inputs.filter_map(|input| self.spec.sources.iter().find(|source| source.uid == input.from));
+        let Some(source) = sources.find(|source| source.event_time.is_none()) else { return };
+        let message = format!(
+            "state `{}` of function `{}` expires by event time, and the source has no `event_time`",
+            state.name, function.uid
+        );
+        let help = Some("say where the time stands: `event_time: { field: /ts, unit: ms }`".to_owned());
+        self.add(codes::MISSING, &format!("sources.{}", source.uid), message, help);
     }
 
     fn check_inputs(&mut self, function: &FunctionSpec, descriptor: &Descriptor) {

@@ -47,8 +47,9 @@ pub(crate) fn start_from(folder: &Path, start: &Start<'_>) -> Result<Option<Mani
     check_fits(savepoint, start.spec, folder)?;
     let left = match start.newest {
         None => savepoint.lineage,
-        Some(newest) if goes_on_from(newest, savepoint) => return Ok(None),
+        Some(newest) if began_with(newest, savepoint) => return Ok(None),
         Some(newest) if start.may_rewind => newest.lineage,
+        Some(newest) if (newest.lineage, newest.epoch) == (savepoint.lineage, savepoint.epoch) => return Ok(None),
         Some(newest) => return Err(newer(newest, savepoint, folder)),
     };
     let lineage = LineageId(start.randomness.draw());
@@ -78,11 +79,9 @@ pub(crate) fn start_from(folder: &Path, start: &Start<'_>) -> Result<Option<Mani
     adopt_with(log, start.randomness, job, start.owner, lineage, manifest).map(Some)
 }
 
-/// Whether the newest checkpoint is what the savepoint was made of, or came from a start with it.
-fn goes_on_from(newest: &Manifest, savepoint: &Metadata) -> bool {
-    let is_same = (newest.lineage, newest.epoch) == (savepoint.lineage, savepoint.epoch);
-    let began = Some(Rewound { lineage: savepoint.lineage, epoch: savepoint.epoch });
-    is_same || newest.rewound == began
+/// Whether the newest checkpoint came from a start with the savepoint.
+fn began_with(newest: &Manifest, savepoint: &Metadata) -> bool {
+    newest.rewound == Some(Rewound { lineage: savepoint.lineage, epoch: savepoint.epoch })
 }
 
 fn newer(newest: &Manifest, savepoint: &Metadata, folder: &Path) -> CliError {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{job, parse};
-use crate::{Descriptor, OperatorUid, PortDescriptor};
+use crate::{Descriptor, OperatorUid, PortDescriptor, Refresh, StateDescriptor, StateId, StateKind, Ttl, TtlClock};
 
 fn ports(names: &[&str]) -> Vec<PortDescriptor> {
     let port = |(id, name): (u16, &&str)| PortDescriptor { id, name: (*name).to_owned(), fields: vec![], schema: None };
@@ -150,4 +150,21 @@ fn a_format_that_cannot_be_what_flows_in_is_refused_naming_both() {
     );
     let found = sink_format("format: csv", "input: [orders, f]", described);
     assert!(found.contains("`sinks.out.input[0]`") && found.contains("a sink of its own"), "{found}");
+}
+
+#[test]
+fn state_that_expires_by_event_time_needs_a_source_that_has_it() {
+    let expiring = |clock| {
+        let ttl = Some(Ttl { millis: 1000, clock, refresh: Refresh::OnWrite });
+        let (name, schema) = ("seen".to_owned(), "{}".to_owned());
+        let state = StateDescriptor { id: StateId(1), name, kind: StateKind::Value, schema, version: 1, ttl };
+        Descriptor { states: vec![state], ..descriptor(&["in"], &["out"], true) }
+    };
+    let functions = "  f: { input: orders, module: ./f, key: /id }";
+    let found = told(functions, expiring(TtlClock::EventTime));
+    assert!(found.starts_with("E0105") && found.contains("`sources.orders`: state `seen` of function `f`"), "{found}");
+    assert_eq!(told(functions, expiring(TtlClock::ProcessingTime)), "");
+    let spec = source("event_time: { field: /ts, unit: ms }", functions, "input: f");
+    let descriptors = BTreeMap::from([(OperatorUid::new("f").expect("a name"), expiring(TtlClock::EventTime))]);
+    assert!(spec.check_outputs(&descriptors).is_ok());
 }
