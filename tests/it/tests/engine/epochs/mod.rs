@@ -3,7 +3,9 @@
 mod chaos;
 mod faults;
 mod life;
+mod power_loss;
 mod recover;
 mod refusals;
+mod soak;
 mod support;
 mod ttl;
