@@ -12,6 +12,13 @@
 //!    model's, nothing is staged, and nothing unfinished is left.
 //! 3. Every seed is printed where a test fails.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "all of this crate is tests, and what they print tells how to see a failure again"
+)]
+
 mod damage;
 mod disks;
 mod input;
