@@ -17,6 +17,10 @@ pub(crate) struct Case {
     pub(crate) work: Work,
     /// Where the output goes while times are taken.
     pub(crate) target_sink: SinkKind,
+    /// Who does it.
+    pub(crate) variants: &'static [Variant],
+    /// How many times the records of other cases it has, where the command line names no number.
+    pub(crate) times_records: u64,
     /// What it is to reach.
     pub(crate) targets: &'static [Target],
 }
@@ -67,12 +71,40 @@ pub(crate) enum Variant {
     FuelOff,
     /// As `Guest`, with batches of so many rows.
     Batch(u32),
+    /// As `Guest`, with epochs of so many milliseconds and an exactly-once file sink.
+    Epochs(u32),
+    /// As `Native`, likewise.
+    NativeEpochs(u32),
 }
 
 impl Variant {
-    /// Every variant, the one the others are compared with first.
+    /// Those of a case without epochs, the one the others are compared with first.
     pub(crate) const ALL: [Self; 7] =
         [Self::Guest, Self::Native, Self::Raw, Self::FuelOff, Self::Batch(1), Self::Batch(64), Self::Batch(1024)];
+
+    /// Those of a case with epochs: the first two have none, and write a plain file.
+    pub(crate) const WITH_EPOCHS: [Self; 7] = [
+        Self::Guest,
+        Self::Native,
+        Self::Raw,
+        Self::Epochs(1000),
+        Self::Epochs(200),
+        Self::NativeEpochs(1000),
+        Self::NativeEpochs(200),
+    ];
+
+    /// How long its epochs are; `None`: it has none.
+    pub(crate) fn epoch_millis(self) -> Option<u32> {
+        match self {
+            Self::Epochs(millis) | Self::NativeEpochs(millis) => Some(millis),
+            _ => None,
+        }
+    }
+
+    /// Whether its functions are in Rust.
+    pub(crate) fn is_native(self) -> bool {
+        matches!(self, Self::Native | Self::NativeEpochs(_))
+    }
 
     /// What the command line calls it.
     pub(crate) fn key(self) -> String {
@@ -82,6 +114,8 @@ impl Variant {
             Self::Raw => "raw".to_owned(),
             Self::FuelOff => "fuel-off".to_owned(),
             Self::Batch(rows) => format!("batch-{rows}"),
+            Self::Epochs(millis) => format!("epochs-{millis}"),
+            Self::NativeEpochs(millis) => format!("native-epochs-{millis}"),
         }
     }
 
@@ -93,6 +127,8 @@ impl Variant {
             Self::Raw => "raw loop".to_owned(),
             Self::FuelOff => "guest, fuel off".to_owned(),
             Self::Batch(rows) => format!("guest, batch {rows}"),
+            Self::Epochs(millis) => format!("guest, epochs of {millis} ms"),
+            Self::NativeEpochs(millis) => format!("native, epochs of {millis} ms"),
         }
     }
 }
@@ -102,6 +138,10 @@ impl Variant {
 pub(crate) enum Target {
     /// CPU-seconds the guest takes for a million records, at most.
     CpuPerMillion(f64),
+    /// CPU-seconds the variant takes for a million records, at most.
+    CpuPerMillionOf(Variant, f64),
+    /// By how much of the second variant's throughput that of the first is less, by the clock, at most.
+    Dip(Variant, Variant, f64),
     /// CPU time of the variant over that of the guest, at least.
     Ratio(Variant, f64),
     /// CPU time of copying the input once in memory, over that of the guest, at least.
@@ -121,6 +161,15 @@ const DEDUP_TARGETS: &[Target] = &[
     Target::MemoryOverLive(2.0),
 ];
 
+const EPOCHS_TARGETS: &[Target] = &[
+    Target::CpuPerMillionOf(Variant::Epochs(1000), 1.0),
+    Target::CpuPerMillionOf(Variant::Epochs(200), 1.0),
+    Target::Dip(Variant::Epochs(1000), Variant::Guest, 0.10),
+    Target::Dip(Variant::Epochs(200), Variant::Guest, 0.10),
+    Target::Dip(Variant::NativeEpochs(1000), Variant::Native, 0.10),
+    Target::Dip(Variant::NativeEpochs(200), Variant::Native, 0.10),
+];
+
 const BINARY_TARGETS: &[Target] =
     &[Target::Ratio(Variant::Native, 0.5), Target::OfMemcpy(0.10), Target::CpuPerMillion(0.27)];
 
@@ -138,6 +187,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Binary,
         work: Work::Pass,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: BINARY_TARGETS,
     },
     Case {
@@ -146,6 +197,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Binary,
         work: Work::MapBinary,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: BINARY_TARGETS,
     },
     Case {
@@ -154,6 +207,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Binary,
         work: Work::FilterBinary,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: BINARY_TARGETS,
     },
     Case {
@@ -162,6 +217,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Orders36,
         work: Work::FilterJson,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: JSON_TARGETS,
     },
     Case {
@@ -170,6 +227,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Orders36,
         work: Work::MapJson,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: JSON_TARGETS,
     },
     Case {
@@ -178,6 +237,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Orders16,
         work: Work::Dedup,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: DEDUP_TARGETS,
     },
     Case {
@@ -186,6 +247,8 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Orders36,
         work: Work::Dedup,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: DEDUP_TARGETS,
     },
     Case {
@@ -194,7 +257,19 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Orders36,
         work: Work::Dedup,
         target_sink: SinkKind::File,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: DEDUP_TARGETS,
+    },
+    Case {
+        name: "epochs",
+        title: "dedup, 36-byte keys, to a plain file, and with checkpoints to an exactly-once file sink",
+        input: InputKind::Orders36,
+        work: Work::Dedup,
+        target_sink: SinkKind::File,
+        variants: &Variant::WITH_EPOCHS,
+        times_records: 5,
+        targets: EPOCHS_TARGETS,
     },
     Case {
         name: "words",
@@ -202,6 +277,15 @@ pub(crate) const CASES: &[Case] = &[
         input: InputKind::Words,
         work: Work::Words,
         target_sink: SinkKind::Count,
+        variants: &Variant::ALL,
+        times_records: 1,
         targets: WORDS_TARGETS,
     },
+];
+
+/// The cases that keep state of so many bytes instead of reading an input.
+pub(crate) const STATE_CASES: &[(&str, &str)] = &[
+    ("checkpoint", "checkpoints of state in memory by size and churn, against sort, encode, write"),
+    ("recovery", "a job with state starts again, against reading its files and building a table"),
+    ("rescale", "the same at 1, 2 and 4 subtasks, each from what the one before left"),
 ];

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use connectors::file::{FileSink, FileSinkOptions, FileSource, FileSourceOptions};
 use contract::{Error, FunctionFactory, Sink, SinkWriter, WriterTask};
@@ -14,6 +15,7 @@ use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, Syste
 use state::MemoryBackend;
 
 use crate::cases::{SinkKind, Variant, Work};
+use crate::epochs::{self, EpochFigures, Epochs};
 use crate::guests;
 use crate::native::{NativeFactory, NativeFunction};
 use crate::one_run::RunSpec;
@@ -24,10 +26,11 @@ pub(crate) struct Job {
     graph: JobGraph,
     counts: Arc<Counts>,
     writes_file: bool,
+    epochs: Option<Epochs>,
 }
 
 /// What a job left behind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ended {
     /// What came out.
     pub(crate) tally: Tally,
@@ -37,6 +40,8 @@ pub(crate) struct Ended {
     pub(crate) live_bytes: u64,
     /// Bytes that the tables of keyed state take, indexes and dead entries included.
     pub(crate) table_bytes: u64,
+    /// The checkpoints that were taken.
+    pub(crate) checkpoints: Vec<EpochFigures>,
 }
 
 /// A step of a case: a function and what it is keyed by.
@@ -102,11 +107,13 @@ impl Job {
             from = uid;
         }
         let counts = Arc::new(Counts::default());
-        let writes_file = spec.sink == SinkKind::File;
-        let target: Arc<dyn Sink> = if writes_file {
-            Arc::new(file_sink(output, format_spec))
-        } else {
-            Arc::new(TallySink { sums: spec.sink == SinkKind::Checksum, counts: Arc::clone(&counts) })
+        let interval = spec.variant.epoch_millis().map(|millis| Duration::from_millis(millis.into()));
+        let epochs = interval.map(|interval| Epochs::prepare(&spec.directory, interval)).transpose()?;
+        let writes_file = spec.sink == SinkKind::File || epochs.is_some();
+        let target: Arc<dyn Sink> = match &epochs {
+            Some(epochs) => Arc::new(epochs.sink(format_spec)),
+            None if writes_file => Arc::new(file_sink(output, format_spec)),
+            None => Arc::new(TallySink { sums: spec.sink == SinkKind::Checksum, counts: Arc::clone(&counts) }),
         };
         graph.sinks.push(SinkNode {
             uid: OperatorUid::new("sink")?,
@@ -116,7 +123,7 @@ impl Job {
             parallelism: Parallelism(1),
         });
         graph.check()?;
-        Ok(Self { graph, counts, writes_file })
+        Ok(Self { graph, counts, writes_file, epochs })
     }
 
     /// Runs the job to the end of its input.
@@ -124,8 +131,11 @@ impl Job {
     /// # Errors
     /// When it fails.
     pub(crate) fn run(&self) -> anyhow::Result<Ended> {
-        let handle = runtime::start(&self.graph, Arc::new(SystemClock::new()))?;
-        let summary = handle.wait()?;
+        let handle = match &self.epochs {
+            Some(epochs) => epochs.start(&self.graph)?,
+            None => runtime::start(&self.graph, Arc::new(SystemClock::new()))?,
+        };
+        let (summary, checkpoints) = epochs::wait(handle)?;
         let fuel = summary.operators.iter().map(|operator| operator.fuel_used).sum();
         let live_bytes = summary.operators.iter().map(|operator| operator.state.live_bytes).sum();
         let table_bytes = summary.operators.iter().map(|operator| operator.state.memory_bytes).sum();
@@ -133,11 +143,20 @@ impl Job {
         if self.writes_file {
             tally.records = summary.operator("sink").map_or(0, |sink| sink.records_out);
         }
-        Ok(Ended { tally, fuel, live_bytes, table_bytes })
+        Ok(Ended { tally, fuel, live_bytes, table_bytes, checkpoints })
+    }
+
+    /// What came out of a run that ended with `tally`, with its checksum where that has to be read from files.
+    ///
+    /// # Errors
+    /// When they are not as they should be.
+    pub(crate) fn sum_up(&self, tally: Tally) -> anyhow::Result<Tally> {
+        self.epochs.as_ref().map_or(Ok(tally), Epochs::committed)
     }
 }
 
-fn function_node(
+/// A function of a job, with its state in memory.
+pub(crate) fn function_node(
     uid: OperatorUid,
     from: OperatorUid,
     key: Option<KeySpec>,
@@ -162,7 +181,7 @@ fn file_sink(output: &Path, format: FormatSpec) -> FileSink {
 }
 
 fn factory(step: &Step, spec: &RunSpec) -> anyhow::Result<Arc<dyn FunctionFactory>> {
-    if spec.variant == Variant::Native {
+    if spec.variant.is_native() {
         return Ok(Arc::new(NativeFactory::new(step.native)));
     }
     let fuel = spec.variant != Variant::FuelOff;

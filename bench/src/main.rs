@@ -20,7 +20,10 @@
 
 mod args;
 mod cases;
+mod checkpoints;
 mod engine;
+mod entries;
+mod epochs;
 mod guests;
 mod input;
 mod measure;
@@ -29,7 +32,10 @@ mod native;
 mod one_run;
 mod raw;
 mod report;
+mod restarts;
+mod room;
 mod rounds;
+mod stored;
 mod suite;
 mod tally;
 
@@ -57,6 +63,9 @@ fn main() -> anyhow::Result<()> {
     if args.list {
         for case in cases::CASES.iter().filter(|case| args.wants(case.name)) {
             writeln!(out, "{:<16} {}", case.name, case.title)?;
+        }
+        for (name, title) in cases::STATE_CASES.iter().filter(|(name, _)| args.wants(name)) {
+            writeln!(out, "{name:<16} {title}")?;
         }
         return Ok(());
     }

@@ -15,17 +15,36 @@ pub(crate) struct Cost {
     pub(crate) cpu_ns: u64,
 }
 
-/// Runs `work` and says what it cost.
-pub(crate) fn cost_of<T>(work: impl FnOnce() -> T) -> (T, Cost) {
-    let started = Instant::now();
-    let cpu_started = ProcessTime::now();
-    let result = work();
-    let cpu = cpu_started.elapsed();
-    let wall = started.elapsed();
-    (result, Cost { wall_ns: nanos(wall), cpu_ns: nanos(cpu) })
+/// Runs since it was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch {
+    started: Instant,
+    cpu_started: ProcessTime,
 }
 
-fn nanos(duration: Duration) -> u64 {
+impl Stopwatch {
+    /// Begins.
+    pub(crate) fn start() -> Self {
+        Self { started: Instant::now(), cpu_started: ProcessTime::now() }
+    }
+
+    /// What was spent so far.
+    pub(crate) fn cost(&self) -> Cost {
+        let cpu = self.cpu_started.elapsed();
+        let wall = self.started.elapsed();
+        Cost { wall_ns: nanos(wall), cpu_ns: nanos(cpu) }
+    }
+}
+
+/// Runs `work` and says what it cost.
+pub(crate) fn cost_of<T>(work: impl FnOnce() -> T) -> (T, Cost) {
+    let watch = Stopwatch::start();
+    let result = work();
+    (result, watch.cost())
+}
+
+/// Nanoseconds, for a report.
+pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).expect("a run ends within centuries")
 }
 

@@ -9,6 +9,7 @@ use model::{
 };
 
 use crate::raw::{AMOUNT, CAPITALS, ends_in_letter};
+use crate::restarts::MARK;
 
 /// One of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum NativeFunction {
     MapJson,
     /// [`Work::Dedup`](crate::cases::Work::Dedup).
     Dedup,
+    /// The first of each key goes on, and its key is kept with a mark of 64 bytes: a restart has that to restore.
+    Remember,
     /// The first half of [`Work::Words`](crate::cases::Work::Words): a line becomes its words.
     Split,
     /// The second half: a word becomes itself and its count.
@@ -82,7 +85,8 @@ impl UserFunction for Instance {
                 let fields = turn.batch.records.fields.clone();
                 push(turn, Values::default(), fields, all_rows(turn));
             }
-            NativeFunction::Dedup => dedup(turn)?,
+            NativeFunction::Dedup => dedup(turn, SEEN)?,
+            NativeFunction::Remember => dedup(turn, &MARK)?,
             NativeFunction::Split => split(turn),
             NativeFunction::Count => count(turn)?,
         }
@@ -170,7 +174,7 @@ fn store(turn: &mut Turn, slots: Vec<SlotIndex>, values: OptionalColumn) {
     }
 }
 
-fn dedup(turn: &mut Turn) -> Result<(), ProcessError> {
+fn dedup(turn: &mut Turn, mark: &[u8]) -> Result<(), ProcessError> {
     let mut seen: Vec<bool> = load(turn)?.iter().map(|value| value.is_some()).collect();
     let (mut rows, mut new) = (Vec::new(), Vec::new());
     for (row, &slot) in (0..).zip(&turn.batch.slots) {
@@ -181,7 +185,7 @@ fn dedup(turn: &mut Turn) -> Result<(), ProcessError> {
             new.push(SlotIndex(slot));
         }
     }
-    let marks: Column = new.iter().map(|_| SEEN).collect();
+    let marks: Column = new.iter().map(|_| mark).collect();
     store(turn, new, marks.into());
     turn.staged.emits.push(Emit::Forward { output: MAIN, rows });
     Ok(())
@@ -233,7 +237,7 @@ fn describe(function: NativeFunction) -> Descriptor {
     };
     let wants_values =
         matches!(function, NativeFunction::MapBinary | NativeFunction::FilterBinary | NativeFunction::Split);
-    let keyed = matches!(function, NativeFunction::Dedup | NativeFunction::Count);
+    let keyed = matches!(function, NativeFunction::Dedup | NativeFunction::Remember | NativeFunction::Count);
     let state = StateDescriptor {
         id: STATE,
         name: "state".to_owned(),

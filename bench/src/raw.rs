@@ -3,6 +3,8 @@
 //! They are what a careful person would write in an afternoon: one thread, one buffer, serde_json into a
 //! struct that borrows, hashbrown with keys stored inline.
 
+pub(crate) mod persist;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! What was measured, as a table for a person and as JSON for a script.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
+mod epochs;
+mod table;
+
 use serde::Serialize;
 
 use crate::cases::{Case, Target, Variant};
@@ -9,6 +10,8 @@ use crate::input::Input;
 use crate::micro::Figure;
 use crate::one_run::RunResult;
 use crate::rounds::Spread;
+
+pub(crate) use table::{TableReport, mib, millis, ratio, table};
 
 /// Everything one call of the benchmark found.
 #[derive(Debug, Serialize)]
@@ -23,6 +26,8 @@ pub(crate) struct Report {
     pub(crate) figures: Vec<Figure>,
     /// Cases.
     pub(crate) cases: Vec<CaseReport>,
+    /// Cases of state.
+    pub(crate) tables: Vec<TableReport>,
 }
 
 /// What was found of one case.
@@ -135,8 +140,7 @@ impl CaseReport {
 
     /// The case as text.
     pub(crate) fn text(&self) -> String {
-        let mut table = Table::new();
-        table.load_style(ASCII_MARKDOWN).set_header([
+        let header = [
             "variant",
             "records/s",
             "CPU s per million",
@@ -144,9 +148,9 @@ impl CaseReport {
             "wall / guest",
             "peak MiB (grown, tables)",
             "fuel per record",
-        ]);
-        for variant in &self.variants {
-            table.add_row([
+        ];
+        let row = |variant: &VariantReport| {
+            vec![
                 variant.variant.clone(),
                 format!("{:.0}", variant.records_per_second),
                 spread(&variant.cpu_s_per_million),
@@ -154,14 +158,14 @@ impl CaseReport {
                 spread(&variant.wall_over_guest),
                 format!("{:.0} ({:.0}, {:.0})", variant.peak_mib, variant.grown_mib, variant.tables_mib),
                 format!("{:.0}", variant.fuel_per_record),
-            ]);
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+            ]
+        };
+        let rows: Vec<Vec<String>> = self.variants.iter().map(row).collect();
+        let table = table(&header, &rows);
+        let epochs = epochs::text(self.variants.iter().map(|it| (it.variant.as_str(), it.runs.as_slice())));
         let verdicts: String = self.verdicts.iter().map(|verdict| format!("  {}\n", verdict.line())).collect();
         format!(
-            "\n{}: {}\n  {} records in ({} MiB, seed {}, checksum {}), {} out (checksum {}), equal for every variant\n\n{table}\n\n{verdicts}",
+            "\n{}: {}\n  {} records in ({} MiB, seed {}, checksum {}), {} out (checksum {}), equal for every variant\n\n{table}\n\n{epochs}{verdicts}",
             self.name,
             self.title,
             self.input.records,
@@ -205,13 +209,22 @@ fn grown(run: &RunResult) -> f64 {
 fn judge(target: Target, all: &[Runs], input: &Input, memcpy_cpu_ns: f64) -> Option<Verdict> {
     let guest = all.first()?;
     let cpu_ns = guest.median(|run| run.cost.cpu_ns as f64);
+    let of = |variant: Variant| all.iter().find(|runs| runs.variant == variant);
     let verdict = match target {
         Target::CpuPerMillion(bound) => {
             Verdict::at_most("CPU-seconds per million", cpu_ns / 1e3 / input.records as f64, bound)
         }
+        Target::CpuPerMillionOf(variant, bound) => {
+            let cpu_ns = of(variant)?.median(|run| run.cost.cpu_ns as f64);
+            let what = format!("CPU-seconds per million of {}", variant.name());
+            Verdict::at_most(what, cpu_ns / 1e3 / input.records as f64, bound)
+        }
+        Target::Dip(variant, against, bound) => {
+            let kept = Spread::of_ratios(&of(against)?.wall(), &of(variant)?.wall())?.median;
+            Verdict::at_most(format!("throughput that {} loses", variant.name()), 1.0 - kept, bound)
+        }
         Target::Ratio(variant, bound) => {
-            let other = all.iter().find(|runs| runs.variant == variant)?;
-            let ratio = Spread::of_ratios(&other.cpu(), &guest.cpu())?.median;
+            let ratio = Spread::of_ratios(&of(variant)?.cpu(), &guest.cpu())?.median;
             Verdict::at_least(format!("speed of {} (CPU)", variant.name()), ratio, bound)
         }
         Target::OfMemcpy(bound) => Verdict::at_least("speed of memcpy on one core", memcpy_cpu_ns / cpu_ns, bound),

@@ -40,5 +40,13 @@ impl Spread {
     }
 }
 
+/// The value that `percent` in a hundred of the values do not exceed: one of them, the nearest by rank; 0 of none.
+pub(crate) fn percentile(values: &[f64], percent: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or(0.0)
+}
+
 #[cfg(test)]
 mod tests;

@@ -6,13 +6,14 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 
 use crate::args::Args;
-use crate::cases::{CASES, Case, SinkKind, Variant};
+use crate::cases::{CASES, Case, STATE_CASES, SinkKind, Variant};
 use crate::input::{Input, ensure_input};
-use crate::one_run::{RunResult, RunSpec, in_own_process};
+use crate::one_run::{Order, RunResult, RunSpec, in_own_process};
 use crate::report::{CaseReport, Report, Runs};
+use crate::room::{Need, ensure_room};
 use crate::rounds::order;
 use crate::tally::Tally;
-use crate::{guests, micro};
+use crate::{checkpoints, guests, micro, restarts};
 
 /// Runs every case and single operation that was asked for, and says what it finds as it goes.
 ///
@@ -21,8 +22,10 @@ use crate::{guests, micro};
 pub(crate) fn run(args: &Args, say: &mut impl FnMut(&str)) -> anyhow::Result<Report> {
     fs::create_dir_all(&args.directory)?;
     let directory = args.directory.canonicalize()?;
-    say("building the guests");
-    guests::build(&directory)?;
+    if args.wants("micro") || CASES.iter().any(|case| args.wants(case.name)) {
+        say("building the guests");
+        guests::build(&directory)?;
+    }
     let mut figures = Vec::new();
     if args.wants("micro") {
         figures.extend(micro::guest_figures(&directory)?);
@@ -37,14 +40,28 @@ pub(crate) fn run(args: &Args, say: &mut impl FnMut(&str)) -> anyhow::Result<Rep
         say(&report.text());
         cases.push(report);
     }
+    let mut tables = Vec::new();
+    for (name, _) in STATE_CASES.iter().filter(|(name, _)| args.wants(name)) {
+        let report = match *name {
+            "checkpoint" => checkpoints::run(args, &directory, say)?,
+            name => restarts::run(name, args, &directory, say)?,
+        };
+        say(&report.text());
+        tables.push(report);
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Report { processor: processor(), cores, rounds: args.rounds, figures, cases })
+    Ok(Report { processor: processor(), cores, rounds: args.rounds, figures, cases, tables })
 }
 
 fn run_case(case: &Case, args: &Args, directory: &Path, say: &mut impl FnMut(&str)) -> anyhow::Result<CaseReport> {
-    let input = ensure_input(directory, case.input, args.record_count())?;
+    let records = args.records_of(case);
+    if case.variants.iter().any(|variant| variant.epoch_millis().is_some()) {
+        // Input, output and deltas of 200 bytes a record, three times over; a table, and what waits for the disk.
+        ensure_room(case.name, Need { disk_bytes: records * 600, memory_bytes: records * 300 }, directory)?;
+    }
+    let input = ensure_input(directory, case.input, records)?;
     say(&format!("{}: {} records, comparing outputs", case.name, input.records));
-    let variants = args.wanted_variants();
+    let variants = args.wanted_variants(case);
     let expected = compare_outputs(case, &variants, &input, directory)?;
     let mut all: Vec<Runs> = variants.iter().map(|&variant| Runs { variant, results: Vec::new() }).collect();
     for round in 0..args.rounds {
@@ -89,13 +106,13 @@ fn run_variant(
     input: &Input,
     directory: &Path,
 ) -> anyhow::Result<RunResult> {
-    in_own_process(&RunSpec {
+    in_own_process(&Order::Case(RunSpec {
         work: case.work,
         variant,
         input: input.path.clone(),
         sink,
         directory: directory.to_path_buf(),
-    })
+    }))
 }
 
 fn processor() -> String {

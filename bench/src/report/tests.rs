@@ -14,6 +14,7 @@ fn result(cpu_ns: u64) -> RunResult {
         fuel: 5_000,
         live_bytes: 2 << 20,
         table_bytes: 3 << 20,
+        checkpoints: Vec::new(),
     }
 }
 
