@@ -18,15 +18,19 @@ use sha2::{Digest, Sha256};
 
 use super::lines_below;
 
-/// How often the flights are flown: some seconds of work.
-const COPIES: u64 = 50;
+/// How often the flights are flown: seconds of work, and far more than what one checkpoint covers.
+const COPIES: u64 = 80;
 /// How often the job is killed.
 const KILLS: u64 = 3;
+/// How much of the output is committed when the job is killed, in per mille: from this, and so much more at most. So
+/// the last kill leaves room for what is read until it comes.
+const KILL_FROM: [u64; KILLS as usize] = [0, 250, 500];
+const KILL_WITHIN: u64 = 200;
 /// From the first flight of a copy to the first of the next: the flights span three months, and state lives a week.
-const COPY_MILLIS: u64 = 120 * 24 * 3_600_000;
+const COPY_MILLIS: u64 = 100 * 24 * 3_600_000;
 /// How long the function remembers an id, from its own source.
 const TTL_MILLIS: u64 = 7 * 24 * 3_600_000;
-/// How long a checkpoint is waited for before the job counts as stuck.
+/// How long output is waited for before the job counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Set to repeat a run.
@@ -46,10 +50,11 @@ pub(super) fn run_and_check(root: &Path, tidegate: &Path, folder: &Path) -> Resu
 
     let mut random = Random(seed);
     let job = Job { tidegate: tidegate.to_owned(), folder: folder.to_owned() };
-    for kill in 1..=KILLS {
-        let records_of_log = job.log_length() + 1 + random.below(6);
-        let then = Duration::from_millis(random.below(120));
-        job.kill_after(records_of_log, then, kill)?;
+    let bytes = expected.iter().map(|line| line.len() as u64 + 1).sum::<u64>();
+    for (kill, from) in (1..).zip(KILL_FROM) {
+        let share = from + random.below(KILL_WITHIN);
+        let then = Duration::from_millis(random.below(50));
+        job.kill_after(bytes * share / 1000, then, kill)?;
     }
     job.run_to_end()?;
     let found = lines_below(&folder.join("clean"))?;
@@ -141,7 +146,7 @@ fn job_file(root: &Path) -> Result<String> {
     let module = root.join("examples/dedup/guest");
     let module = serde_json::to_string(module.to_str().context("the path of the repository is UTF-8")?)?;
     Ok(format!(
-        "name: flights-dedup\nparallelism: 2\ncheckpoint: {{ interval: 100ms }}\nsources:\n  flights:\n    file: {{ path: ./flights.jsonl }}\n    event_time: {{ field: /delivered_at, unit: ms }}\nfunctions:\n  dedup:\n    input: flights\n    key: /id\n    module: {module}\nsinks:\n  clean:\n    input: dedup\n    file: {{ path: ./clean }}\ndead_letters: {{ file: {{ path: ./dead }} }}\n"
+        "name: flights-dedup\nparallelism: 2\nbatch: {{ max_rows: 128 }}\ncheckpoint: {{ interval: 100ms }}\nsources:\n  flights:\n    file: {{ path: ./flights.jsonl }}\n    event_time: {{ field: /delivered_at, unit: ms }}\n    watermark: {{ max_out_of_orderness: 90days }}\nfunctions:\n  dedup:\n    input: flights\n    key: /id\n    module: {module}\nsinks:\n  clean:\n    input: dedup\n    file: {{ path: ./clean }}\ndead_letters: {{ file: {{ path: ./dead }} }}\n"
     ))
 }
 
@@ -158,47 +163,45 @@ impl Job {
         command
     }
 
-    /// How many records the log of the job has had.
-    fn log_length(&self) -> u64 {
-        let log = self.folder.join(".tidegate/jobs/flights-dedup/log");
-        let numbers = fs::read_dir(log).into_iter().flatten().flatten();
-        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
-        numbers.max().map_or(0, |newest| newest + 1)
+    /// Bytes of the files that a reader sees.
+    fn committed_bytes(&self) -> u64 {
+        let files = fs::read_dir(self.folder.join("clean")).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
     }
 
-    /// Runs the job until its log has so many records, and `then` a little longer.
-    fn kill_after(&self, records: u64, then: Duration, kill: u64) -> Result<()> {
+    /// Whether somebody has claimed the job.
+    fn is_claimed(&self) -> bool {
+        let log = fs::read_dir(self.folder.join(".tidegate/jobs/flights-dedup/log"));
+        log.is_ok_and(|mut records| records.next().is_some())
+    }
+
+    /// Runs the job until so many bytes are committed, and `then` a little longer.
+    fn kill_after(&self, bytes: u64, then: Duration, kill: u64) -> Result<()> {
         let mut child = self.command().stdout(Stdio::null()).spawn().context("start the job")?;
-        let waited = self.wait_for(&mut child, records, then);
+        let waited = self.wait_for(&mut child, bytes, then);
         let killed = child.kill();
         let status = child.wait().context("wait for the killed job")?;
         waited?;
         killed.context("kill the job")?;
         ensure!(!status.success(), "the job had ended before it was killed: nothing was shown");
-        println!("kill {kill} of {KILLS}: SIGKILL {then:?} after record {records} of the log; {}", self.standing()?);
+        let committed = self.committed_bytes();
+        println!("kill {kill} of {KILLS}: SIGKILL {then:?} after {bytes} bytes were committed; {committed} are now");
         Ok(())
     }
 
-    fn wait_for(&self, child: &mut Child, records: u64, then: Duration) -> Result<()> {
+    fn wait_for(&self, child: &mut Child, bytes: u64, then: Duration) -> Result<()> {
         let mut looks = 0_u32;
         let look = Duration::from_millis(5);
-        while self.log_length() < records {
+        while !self.is_claimed() || self.committed_bytes() < bytes {
             if let Some(status) = child.try_wait().context("look at the job")? {
-                bail!("the job ended with {status} before its log had {records} records");
+                bail!("the job ended with {status} before {bytes} bytes were committed");
             }
-            ensure!(look * looks < PATIENCE, "the job made no checkpoint within {PATIENCE:?}");
+            ensure!(look * looks < PATIENCE, "the job committed nothing more within {PATIENCE:?}");
             std::thread::park_timeout(look);
             looks += 1;
         }
         std::thread::park_timeout(then);
         Ok(())
-    }
-
-    /// What a reader sees now.
-    fn standing(&self) -> Result<String> {
-        let clean = self.folder.join("clean");
-        let lines = if clean.is_dir() { lines_below(&clean)?.len() } else { 0 };
-        Ok(format!("{lines} lines are committed"))
     }
 
     fn run_to_end(&self) -> Result<()> {
