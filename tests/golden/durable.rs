@@ -60,7 +60,7 @@ impl Job {
     /// Leaves of each input the lines of its first half.
     fn halve(&self) {
         for (path, bytes) in &self.inputs {
-            fs::write(path, &bytes[..half(bytes)]).expect("an input can be cut");
+            fs::write(path, halves(bytes).0).expect("an input can be cut");
         }
     }
 
@@ -68,7 +68,7 @@ impl Job {
     fn complete(&self) {
         for (path, bytes) in &self.inputs {
             let mut file = OpenOptions::new().append(true).open(path).expect("an input can be opened");
-            file.write_all(&bytes[half(bytes)..]).expect("an input can grow");
+            file.write_all(halves(bytes).1).expect("an input can grow");
         }
     }
 
@@ -92,10 +92,10 @@ impl Job {
 
 const SIGKILL: i32 = 9;
 
-/// The byte after the line at the middle.
-fn half(bytes: &[u8]) -> usize {
-    let middle = bytes.len() / 2;
-    bytes[middle..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| middle + at + 1)
+/// Cuts after the line at the middle.
+fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let line = bytes.split_at(bytes.len() / 2).1.iter().position(|byte| *byte == b'\n');
+    bytes.split_at(line.map_or(bytes.len(), |at| bytes.len() / 2 + at + 1))
 }
 
 /// Copies what a job reads: its folder `input`, or the files beside the job file.

@@ -6,8 +6,8 @@
 mod adopt;
 mod args;
 mod commands;
-mod figures;
 mod failpoints;
+mod figures;
 mod files;
 mod randomness;
 mod report;
