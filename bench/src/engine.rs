@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use connectors::file::{FileSink, FileSinkOptions, FileSource, FileSourceOptions};
 use contract::{Error, FunctionFactory, Sink, SinkWriter, WriterTask};
-use format::Format;
+use format::{Format, TimeUnit};
 use guest::{Compiler, GuestFactory, Limits, Sandbox, SandboxOptions};
 use model::job::{FormatSpec, InputRef, KeySpec, OnError, SinkCompression, SourceCompression};
 use model::{InputId, JobName, OperatorUid, Parallelism, RecordBatch};
-use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock, Watermarks};
+use runtime::{EventTimeCut, FunctionInput, FunctionNode, JobGraph, SinkNode, SourceNode, SystemClock, Watermarks};
 use state::MemoryBackend;
 
 use crate::cases::{SinkKind, Variant, Work};
@@ -94,7 +94,7 @@ impl Job {
             uid: OperatorUid::new("source")?,
             source: Arc::new(source),
             format,
-            event_time: None,
+            event_time: (spec.work == Work::Dedup).then(|| EventTimeCut { path: "/ts".to_owned(), unit: TimeUnit::Ms }),
             watermark: Watermarks::default(),
             on_error: OnError::Fail,
             parallelism: Parallelism(1),

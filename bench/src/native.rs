@@ -5,7 +5,7 @@
 use contract::{Emit, Error, FunctionFactory, OutputRecords, ProcessError, StateWrites, Task, Turn, UserFunction};
 use model::{
     Blame, Cells, Column, Descriptor, EventTime, FieldColumn, FieldKind, FieldSpec, ModuleDigest, OptionalColumn,
-    OutputId, PortDescriptor, Retry, SlotIndex, StateDescriptor, StateId, StateKind, Values,
+    OutputId, PortDescriptor, Refresh, Retry, SlotIndex, StateDescriptor, StateId, StateKind, Ttl, TtlClock, Values,
 };
 
 use crate::raw::{AMOUNT, CAPITALS, ends_in_letter};
@@ -114,6 +114,9 @@ const MAIN: OutputId = OutputId(0);
 const STATE: StateId = StateId(0);
 /// What the state says of a key that was seen: `true` in MessagePack.
 const SEEN: &[u8] = &[0xc3];
+
+/// How long a key of [`NativeFunction::Dedup`] is known, as in the sandboxed one. Orders of an input lie within hours.
+const SEVEN_DAYS: Ttl = Ttl { millis: 7 * 24 * 60 * 60 * 1000, clock: TtlClock::EventTime, refresh: Refresh::OnCreate };
 
 fn host_error(message: &str) -> ProcessError {
     ProcessError::Host(Error::new(Blame::Host, Retry::No, message))
@@ -244,7 +247,7 @@ fn describe(function: NativeFunction) -> Descriptor {
         kind: StateKind::Value,
         schema: "{}".to_owned(),
         version: 1,
-        ttl: None,
+        ttl: (function == NativeFunction::Dedup).then_some(SEVEN_DAYS),
     };
     Descriptor {
         inputs: vec![port("in", reads)],

@@ -100,9 +100,13 @@ fn a_map_pushes_a_value_for_every_row() {
 
 #[test]
 fn every_description_is_sound() {
-    for function in
-        [NativeFunction::Pass, NativeFunction::FilterBinary, NativeFunction::MapJson, NativeFunction::Remember]
-    {
+    for function in [
+        NativeFunction::Pass,
+        NativeFunction::FilterBinary,
+        NativeFunction::MapJson,
+        NativeFunction::Split,
+        NativeFunction::Remember,
+    ] {
         NativeFactory::new(function).descriptor().check().unwrap();
     }
 }
