@@ -141,7 +141,7 @@ fn describe_state(state: &StateDescriptor) -> String {
             TtlClock::ProcessingTime => "processing time",
         };
         let time = humantime::format_duration(std::time::Duration::from_millis(ttl.millis));
-        format!(", ttl {time} by {clock} (kept with the state; expiry is not enforced yet)")
+        format!(", ttl {time} by {clock}")
     });
     format!("{} v{}: {:?}{}", state.name, state.version, state.kind, ttl.unwrap_or_default())
 }
