@@ -98,7 +98,8 @@ impl StagedWriter {
                 Ok(file) => return Ok(OpenFile::new(file, path, name)),
                 // Another writer of this generation was here before.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::Open { path, source }.into()),
+                // The directory was made when the sink was opened: what stands in the way now may pass.
+                Err(source) => return Err(Error::Write { path, source }.into()),
             }
         }
     }

@@ -141,3 +141,14 @@ fn what_is_staged_and_never_made_durable_is_removed() {
     drop(writer.stage(Epoch(1)).expect("it stages"));
     assert_eq!(tree(root.path()), [".tidegate/owner.json"]);
 }
+
+#[test]
+fn a_file_that_cannot_be_begun_while_the_job_runs_is_a_failure_that_may_pass() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let mut writer = open(&StagedFileSink::new(options(root.path(), layout)));
+        fs::remove_dir_all(root.path()).expect("it can be taken away");
+        let error = writer.write(&batch(&["a record"])).expect_err("nothing can be made there");
+        assert_eq!((error.code(), error.retry()), (Some("E0322"), Retry::RestoreFirst), "{error}");
+    }
+}
