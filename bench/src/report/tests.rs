@@ -1,5 +1,6 @@
 use super::{CaseReport, Runs};
 use crate::cases::{CASES, Variant};
+use crate::epochs::EpochFigures;
 use crate::input::{Input, InputKind};
 use crate::measure::Cost;
 use crate::one_run::RunResult;
@@ -18,8 +19,17 @@ fn result(cpu_ns: u64) -> RunResult {
     }
 }
 
+fn checkpoint(duration_ns: Option<u64>) -> EpochFigures {
+    let publish_ns = duration_ns.map(|_| 2_500_000);
+    EpochFigures { duration_ns, publish_ns, sync_ns: 30_000, alignment_ns: 0, upload_ns: 1_000_000, bytes: 3 << 20 }
+}
+
 fn report(guest: &[u64], native: &[u64]) -> String {
-    let case = CASES.iter().find(|case| case.name == "dedup-36").unwrap();
+    report_of("dedup-36", &[(Variant::Guest, guest), (Variant::Native, native)])
+}
+
+fn report_of(name: &str, variants: &[(Variant, &[u64])]) -> String {
+    let case = CASES.iter().find(|case| case.name == name).unwrap();
     let input = Input {
         kind: InputKind::Orders36,
         version: 1,
@@ -29,8 +39,16 @@ fn report(guest: &[u64], native: &[u64]) -> String {
         checksum: "00ff".to_owned(),
         path: "orders".into(),
     };
-    let runs = |variant, cpu: &[u64]| Runs { variant, results: cpu.iter().copied().map(result).collect() };
-    let all = [runs(Variant::Guest, guest), runs(Variant::Native, native)];
+    let runs = |&(variant, cpu): &(Variant, &[u64])| {
+        let mut results: Vec<RunResult> = cpu.iter().copied().map(result).collect();
+        if variant.epoch_millis().is_some() {
+            results
+                .iter_mut()
+                .for_each(|result| result.checkpoints = vec![checkpoint(Some(4_000_000)), checkpoint(None)]);
+        }
+        Runs { variant, results }
+    };
+    let all: Vec<Runs> = variants.iter().map(runs).collect();
     CaseReport::new(case, input, &all, 1e6).unwrap().with_checksum(0xabc).text()
 }
 
@@ -58,4 +76,22 @@ fn memory_is_compared_with_the_live_bytes() {
 fn what_did_not_run_is_not_judged() {
     let text = report(&[1_000], &[1_000]);
     assert!(!text.contains("raw loop (CPU)"), "{text}");
+}
+
+#[test]
+fn what_epochs_lose_is_judged_against_the_same_variant_without_them() {
+    let variants = |epochs| [(Variant::Guest, &[900][..]), (Variant::Epochs(1000), epochs)];
+    let text = report_of("epochs", &variants(&[1_000]));
+    assert!(text.contains("met    throughput that guest, epochs of 1000 ms loses: 0.100 (bound 0.100)"), "{text}");
+    let text = report_of("epochs", &variants(&[1_200]));
+    assert!(text.contains("MISSED throughput that guest, epochs of 1000 ms loses: 0.250 (bound 0.100)"), "{text}");
+}
+
+#[test]
+fn checkpoints_are_told_of_and_aborted_ones_counted_apart() {
+    let text = report_of("epochs", &[(Variant::Guest, &[900]), (Variant::Epochs(200), &[900, 900])]);
+    let row = text.lines().rfind(|line| line.starts_with("| guest, epochs of 200 ms")).unwrap_or_default();
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert_eq!(cells[2..], ["4 (2)", "4.00", "4.00", "0.03", "0.03", "0.00", "1.00", "2.50", "3.0", ""], "{text}");
+    assert!(!report(&[900], &[900]).contains("ms until durable"));
 }

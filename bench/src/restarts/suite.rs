@@ -33,8 +33,9 @@ pub(crate) fn run(
     let most = if name == "rescale" { 4 } else { 1 };
     let sizes = args.state_bytes();
     for state_bytes in &sizes {
-        // The log keeps three checkpoints; every subtask reads all files, and holds what it takes of them.
-        let need = Need { disk_bytes: state_bytes * 5, memory_bytes: state_bytes * (2 + 2 * u64::from(most)) };
+        // The log keeps three checkpoints. The bare table takes four times the entries while it grows; every subtask
+        // holds what it takes of the files.
+        let need = Need { disk_bytes: state_bytes * 5, memory_bytes: state_bytes * (4 + u64::from(most)) };
         ensure_room(&format!("{name} of {} MiB", state_bytes >> 20), need, directory)?;
     }
     let mut all = Vec::new();
