@@ -172,28 +172,25 @@ fn read_event_time(check: &mut Check, at: &At<'_>, format: &FormatSpec) -> Optio
 }
 
 /// An event time that is an hour ahead of everybody's clock is more often a mistake than news.
-const DEFAULT_WATERMARK: WatermarkSpec =
-    WatermarkSpec { max_out_of_orderness: Duration::ZERO, max_ahead: Duration::from_secs(3600) };
+const DEFAULT_MAX_AHEAD: Duration = Duration::from_secs(3600);
 
-fn read_watermark(check: &mut Check, keys: &mut Keys<'_>, has_event_time: bool) -> WatermarkSpec {
+/// How far records are out of order is never guessed: a guess too low purges what a late record would have seen.
+fn read_watermark(check: &mut Check, keys: &mut Keys<'_>, has_event_time: bool) -> Option<WatermarkSpec> {
     const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
-    let mut spec = DEFAULT_WATERMARK;
-    let Some(at) = keys.take(check, "watermark") else { return spec };
+    let at = keys.take(check, "watermark")?;
     if !has_event_time {
         let help = Some("say where the time stands: `event_time: { field: /ts, unit: ms }`".to_owned());
         let message = "a watermark is made of event times, and the source has no `event_time`".to_owned();
         check.problem_with_help(codes::MISSING, &at, message, help);
     }
-    let Some(mut keys) = check.keys(&at) else { return spec };
-    let out_of_order = keys.take(check, "max_out_of_orderness");
+    let mut keys = check.keys(&at)?;
+    let out_of_order = keys.require(check, "max_out_of_orderness", "a duration such as `10s`");
     let out_of_order = out_of_order.and_then(|at| check.duration(&at, Duration::ZERO..=YEAR));
-    spec.max_out_of_orderness = out_of_order.unwrap_or(spec.max_out_of_orderness);
     let ahead = keys.take(check, "max_ahead");
     let ahead = ahead.and_then(|at| check.duration(&at, Duration::ZERO..=100 * YEAR));
-    spec.max_ahead = ahead.unwrap_or(spec.max_ahead);
     keys.not_available(check, "idle_after", None);
     keys.finish(check);
-    spec
+    Some(WatermarkSpec { max_out_of_orderness: out_of_order?, max_ahead: ahead.unwrap_or(DEFAULT_MAX_AHEAD) })
 }
 
 /// A path, by the one rule for paths.

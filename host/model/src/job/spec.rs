@@ -90,7 +90,7 @@ pub struct SourceSpec {
     /// Where the event time stands; `None`: records have none.
     pub event_time: Option<EventTimeSpec>,
     /// How event times become a watermark.
-    pub watermark: WatermarkSpec,
+    pub watermark: Option<WatermarkSpec>,
     /// What becomes of what is not a record, and of a record without its event time.
     pub on_error: OnError,
     /// How many subtasks read it.

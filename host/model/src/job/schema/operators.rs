@@ -183,8 +183,8 @@ enum TimeUnit {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Watermark {
-    /// How far behind the greatest event time of its split a record may be and still be on time; 0s.
-    max_out_of_orderness: Option<Span>,
+    /// How far behind the greatest event time of its split a record may be and still be on time.
+    max_out_of_orderness: Span,
     /// After this long without records an input holds nothing back. Not available yet.
     idle_after: Option<Span>,
     /// How far ahead of the host's clock an event time may be and still move the watermark; 1h.

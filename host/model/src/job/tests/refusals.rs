@@ -186,7 +186,7 @@ fn what_is_not_built_yet_is_refused_and_never_ignored() {
         source("kafka: { topic: a }"),
         source("postgres: {}"),
         source("http: {}"),
-        source("file: { path: a }, event_time: { field: /t, unit: ms }, watermark: { idle_after: 1s }"),
+        source("file: { path: a }, event_time: { field: /t, unit: ms }, watermark: { max_out_of_orderness: 0s, idle_after: 1s }"),
         "name: a\nsources: { o: { file: { path: a } } }\nsinks: { s: { input: o, stdout: , format: { csv: { header: true } } } }".to_owned(),
     ] {
         assert_eq!(codes(&text), ["E0106"], "{text}");
@@ -340,6 +340,13 @@ fn an_exactly_once_sink_needs_a_directory() {
 
 #[test]
 fn a_watermark_needs_event_times() {
-    let text = "name: a\nsources: { o: { file: { path: a }, watermark: { max_ahead: 1h } } }\nsinks: { s: { input: o, stdout: } }";
+    let text = "name: a\nsources: { o: { file: { path: a }, watermark: { max_out_of_orderness: 0s } } }\nsinks: { s: { input: o, stdout: } }";
     assert_eq!(codes(text), ["E0105"]);
+}
+
+#[test]
+fn how_far_records_are_out_of_order_is_never_guessed() {
+    let text = "name: a\nsources: { o: { file: { path: a }, event_time: { field: /t, unit: ms }, watermark: { max_ahead: 1h } } }\nsinks: { s: { input: o, stdout: } }";
+    let told = refusal(text);
+    assert!(told.starts_with("E0105") && told.contains("max_out_of_orderness"), "{told}");
 }
