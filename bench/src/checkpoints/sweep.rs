@@ -146,6 +146,8 @@ fn report(all: &[Runs]) -> TableReport {
             "state, change per epoch",
             "sync ms p50",
             "p99",
+            "longest with a delta",
+            "with an image",
             "delta durable ms",
             "image durable ms",
             "MiB each, images included",
@@ -168,6 +170,10 @@ fn label(place: Place) -> String {
 
 fn row(runs: &Runs) -> Vec<String> {
     let sync = of_all(&runs.table, |_| true, |taken| taken.sync_ns as f64 / 1e6);
+    let longest = |is_image| {
+        let syncs = of_all(&runs.table, |taken| taken.is_image == is_image, |taken| taken.sync_ns as f64 / 1e6);
+        Spread::of(&syncs).map_or_else(|| "-".to_owned(), |sync| format!("{:.3}", sync.highest))
+    };
     let cpu = |found: &[CheckpointsFound]| millis(&means(found, |taken| taken.cost.cpu_ns as f64));
     let peaks: Vec<f64> = runs.table.iter().map(|found| found.resident_peak_bytes as f64).collect();
     let bytes = Spread::of(&means(&runs.table, |taken| taken.bytes as f64));
@@ -175,6 +181,8 @@ fn row(runs: &Runs) -> Vec<String> {
         label(runs.place),
         format!("{:.3}", percentile(&sync, 50)),
         format!("{:.3}", percentile(&sync, 99)),
+        longest(false),
+        longest(true),
         millis(&of_all(&runs.table, |taken| !taken.is_image, wall)),
         millis(&of_all(&runs.table, |taken| taken.is_image, wall)),
         bytes.map_or_else(String::new, |bytes| mib(bytes.median)),
