@@ -98,9 +98,10 @@ impl Emitting for Bytes {
     }
 }
 
+/// The records are the text itself: a schema would say that they are JSON strings.
 impl OutputKind for Utf8 {
     fn port(name: &str) -> Option<PortDescriptor> {
-        Some(bare_port(name, Some(schema_text::<String>())))
+        Some(bare_port(name, None))
     }
 }
 impl Emitting for Utf8 {

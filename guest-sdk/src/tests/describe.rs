@@ -117,6 +117,30 @@ fn only_what_is_needed_crosses() {
 }
 
 #[tidegate::function]
+struct Lines {
+    #[output]
+    rest: Output<Utf8>,
+}
+
+impl Keyed for Lines {
+    type In = Json<String>;
+    type Out = Utf8;
+
+    fn on_record(&mut self, line: String, ctx: &mut Context<Self>) -> Result {
+        ctx.emit(&line);
+        self.rest.emit(&line);
+        Ok(())
+    }
+}
+
+#[test]
+fn an_output_of_text_has_no_schema_because_its_records_are_no_json() {
+    let harness = Harness::<Lines>::new();
+    let schemas: Vec<_> = harness.descriptor().outputs.iter().map(|port| port.schema.as_deref()).collect();
+    assert_eq!(schemas, [None, None]);
+}
+
+#[tidegate::function]
 struct RefreshedOnCreate {
     #[state(ttl = "1m", refresh = "on-create")]
     list: List<u32>,
