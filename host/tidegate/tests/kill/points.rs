@@ -128,6 +128,24 @@ fn killed_between_the_final_manifest_and_its_publication() {
     }
 }
 
+/// A savepoint is made of the final checkpoint once its output is published: a kill before that leaves none.
+#[test]
+fn killed_before_the_savepoint_that_it_was_to_stop_with() {
+    let mut world = World::with_checkpoints(24, "interval: 1h");
+    let stop = ["--stop-with-savepoint", "savepoint"];
+    for point in ["before-manifest", "after-manifest", "before-publish", "after-publish"] {
+        world.append(LINES);
+        assert!(world.run_armed(&format!("{point}=kill(1)"), &stop), "{point} is never reached");
+        assert!(!world.path("savepoint").exists());
+    }
+    world.finish(&stop);
+    world.check();
+    assert!(world.path("savepoint/savepoint.json").is_file());
+    world.append(LINES);
+    world.finish(&["--parallelism", "3"]);
+    world.check();
+}
+
 /// State is restored at another parallelism, and the process ends before the first manifest that has it so.
 #[test]
 fn killed_while_it_is_restored_at_another_parallelism() {
