@@ -130,7 +130,7 @@ pub(crate) struct NotAvailable {
 pub(crate) struct New {
     /// The name of the function: 1 to 64 of a-z, 0-9 and `-`, a letter first. A folder of this name is made.
     pub(crate) name: String,
-    /// What to start from: `dedup` (keyed, drops repeats), `map` (stateless) or `window`.
+    /// What to start from: `dedup` (keyed, drops repeats) or `map` (stateless).
     #[arg(long, default_value = "dedup")]
     pub(crate) template: String,
     /// Take the SDK from this folder instead of from where the tidegate sources were built.

@@ -24,3 +24,4 @@ pub(super) const SAME_TARGET: &str = "E0121";
 pub(super) const NEEDS_CHECKPOINT: &str = "E0122";
 pub(super) const NEEDS_DIRECTORY: &str = "E0123";
 pub(super) const FORMAT_MISMATCH: &str = "E0124";
+pub(super) const NO_SUCH_PATH: &str = "E0125";

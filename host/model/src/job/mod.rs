@@ -25,6 +25,7 @@ mod formats;
 mod functions;
 mod graph;
 mod outputs;
+mod paths;
 mod places;
 mod problem;
 mod schema;

@@ -19,14 +19,20 @@ pub(crate) fn run(args: &New, output: OutputFormat) -> Result<ExitCode, CliError
     let template = Template::from_str(&args.template)?;
     let folder = toolchain::new_crate(Path::new("."), &args.name, template, &sdk_source(args.sdk.as_deref())?)?;
     match output {
-        OutputFormat::Human => print(
-            format!(
+        OutputFormat::Human => {
+            let compare = match template {
+                Template::Dedup => {
+                    "  tidegate test --key /id --input input.jsonl --expect expected.jsonl    # whatever the batches\n"
+                }
+                Template::Map | Template::Window => "",
+            };
+            let text = format!(
                 "made `{0}` from the template `{template}`\n\nnext:\n  cd {0}\n  cargo test               # the function alone, natively\n  \
-                 tidegate run job.yaml    # builds it and runs it over input.jsonl\n",
+                 tidegate run job.yaml    # builds it and runs it over input.jsonl\n{compare}",
                 folder.display(),
-            )
-            .as_bytes(),
-        ),
+            );
+            print(text.as_bytes())
+        }
         OutputFormat::Json => {
             let document = serde_json::json!({ "folder": folder, "template": template.name() });
             print(json_line(&document)?.as_bytes())

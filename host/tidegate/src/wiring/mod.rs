@@ -34,6 +34,8 @@ pub(crate) struct Wired {
 /// Opens modules, checks the whole job, and makes its graph. Nothing is read or written yet. In a rewind the
 /// sinks take the place of the lineage `takes_over`.
 pub(crate) fn wire(spec: &JobSpec, modules: &Modules, takes_over: Option<LineageId>) -> Result<Wired, CliError> {
+    // Before anything is built, which may take a minute.
+    spec.check_paths(std::path::Path::exists).map_err(job_file_error)?;
     let factories = open_modules(spec, modules)?;
     let descriptors: BTreeMap<OperatorUid, Descriptor> =
         factories.iter().map(|(uid, factory)| (uid.clone(), factory.descriptor().clone())).collect();

@@ -1,5 +1,6 @@
 //! Modules: from a path to a function factory, built first where the path is a crate.
 
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -83,6 +84,11 @@ impl Modules {
     fn component_bytes(&self, path: &Path) -> Result<Vec<u8>, CliError> {
         if path.is_dir() {
             let options = BuildOptions { quiet: self.quiet, ..BuildOptions::default() };
+            if !self.quiet && !std::io::stderr().is_terminal() {
+                // On a terminal cargo shows what it does; elsewhere it is silent, the first time for a minute.
+                let text = format!("building the function in `{}`\n", path.display());
+                drop(std::io::stderr().write_all(text.as_bytes()));
+            }
             return Ok(build_guest(path, &options)?.component);
         }
         read_bounded(path, "module", guest::caps::MODULE_BYTES as u64).map_err(|error| {

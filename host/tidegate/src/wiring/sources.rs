@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use connectors::file::{FileSource, FileSourceOptions};
 use connectors::generator::{GeneratorOptions, GeneratorSource};
 use contract::{Source, SourceReader, Split, SplitAssignment};
 use model::job::{
     CsvSpec, FileSourceSpec, FormatSpec, JobSpec, OnError, SourceCompression, SourceConnector, SourceSpec,
+    WatermarkSpec,
 };
 use model::{OperatorUid, Parallelism, SourceId};
 use runtime::{EventTimeCut, SourceNode, SystemClock, Watermarks};
@@ -36,12 +38,18 @@ pub(super) fn node(spec: &JobSpec, source: &SourceSpec) -> Result<SourceNode, Cl
         source: connector,
         format: format(&source.format, &columns),
         event_time: source.event_time.as_ref().map(|time| EventTimeCut { path: time.field.clone(), unit: time.unit }),
-        watermark: Watermarks {
-            max_out_of_orderness: source.watermark.max_out_of_orderness,
-            max_ahead: Some(source.watermark.max_ahead),
-        },
+        watermark: watermarks(source.watermark),
         on_error: source.on_error,
         parallelism,
+    })
+}
+
+/// Without the word of the job file no record is ever late, and so nothing is purged by event time.
+fn watermarks(spec: Option<WatermarkSpec>) -> Watermarks {
+    const NEVER_LATE: Watermarks = Watermarks { max_out_of_orderness: Duration::MAX, max_ahead: None };
+    spec.map_or(NEVER_LATE, |spec| Watermarks {
+        max_out_of_orderness: spec.max_out_of_orderness,
+        max_ahead: Some(spec.max_ahead),
     })
 }
 

@@ -168,3 +168,15 @@ fn state_that_expires_by_event_time_needs_a_source_that_has_it() {
     let descriptors = BTreeMap::from([(OperatorUid::new("f").expect("a name"), expiring(TtlClock::EventTime))]);
     assert!(spec.check_outputs(&descriptors).is_ok());
 }
+
+#[test]
+fn what_a_job_reads_is_missed_all_at_once_and_with_its_place() {
+    let text = "name: a\nsources: { o: { file: { path: in.jsonl } } }\n\
+                functions: { f: { input: o, module: ./gone } }\nsinks: { s: { input: f, stdout: } }";
+    let spec = super::JobSpec::parse(text, "dir/job.yaml").expect("the job is well written");
+    let told = spec.check_paths(|_| false).expect_err("nothing is there").to_string();
+    assert!(told.contains("dir/in.jsonl") && told.contains("dir/gone"), "{told}");
+    let only_input = |path: &std::path::Path| path.ends_with("in.jsonl");
+    assert!(!spec.check_paths(only_input).expect_err("the module is missing").to_string().contains("in.jsonl"));
+    assert!(spec.check_paths(|_| true).is_ok());
+}

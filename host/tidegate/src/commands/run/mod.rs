@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cpu_time::ProcessTime;
-use model::job::JobSpec;
-use model::{LineageId, MAX_PARALLELISM, Parallelism};
+use model::job::{JobSpec, SinkConnector};
+use model::{LineageId, MAX_PARALLELISM, Parallelism, StateDescriptor, TtlClock};
 use runtime::Outcome;
 
 use self::stopping::Stopping;
@@ -35,6 +35,10 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         wiring::check_ends(&spec)?;
     }
     let quiet = args.quiet || output == OutputFormat::Json;
+    if args.fresh || args.from_savepoint.is_some() {
+        // What cannot run begins no lineage.
+        wire(&spec, args, quiet, None)?;
+    }
     let mut place = match &spec.checkpoint {
         Some(_) if !args.check => Some(durable::open_place(&spec, args)?),
         _ => None,
@@ -46,6 +50,9 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         place.start_from(folder, &spec, args.rewind)?;
     }
     let wired = wire(&spec, args, quiet, place.as_ref().and_then(durable::Place::takes_over))?;
+    if !quiet {
+        say_what_is_kept(&spec, &wired);
+    }
     if args.check {
         return say_checked(&wired, output);
     }
@@ -67,7 +74,13 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         // Whoever asked for it reads it on standard error: standard output has the summary.
         drop(std::io::stderr().write_all(crate::commands::savepoint::made(folder, &metadata).as_bytes()));
     }
-    let report = summary::Report { graph: &wired.graph, ended: &ended, cpu: started.elapsed() };
+    let dead_letters = spec.dead_letters.as_ref().map(|connector| dead_letters_at(&spec, connector));
+    let report = summary::Report {
+        graph: &wired.graph,
+        ended: &ended,
+        cpu: started.elapsed(),
+        dead_letters: dead_letters.as_deref(),
+    };
     match output {
         OutputFormat::Human => print_report(&report.text(), wired.writes_stdout)?,
         OutputFormat::Json => print_report(&json_line(&report.document())?, wired.writes_stdout)?,
@@ -76,6 +89,37 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         Outcome::Finished => ExitCode::SUCCESS,
         Outcome::Cancelled => ExitCode::from(CANCELLED),
     })
+}
+
+/// Where dead letters go.
+fn dead_letters_at(spec: &JobSpec, connector: &SinkConnector) -> String {
+    match connector {
+        SinkConnector::File(file) => format!("`{}`", spec.resolve(&file.path).display()),
+        SinkConnector::Stdout => "the standard output".to_owned(),
+        SinkConnector::Blackhole => "a blackhole".to_owned(),
+    }
+}
+
+/// `1 source`, `2 sources`.
+fn several(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Says of which functions nothing is purged, for want of a watermark.
+fn say_what_is_kept(spec: &JobSpec, wired: &Wired) {
+    let unbounded: Vec<_> =
+        spec.sources.iter().filter(|source| source.watermark.is_none()).map(|source| source.uid.as_str()).collect();
+    let by_event_time = |state: &StateDescriptor| state.ttl.is_some_and(|ttl| ttl.clock == TtlClock::EventTime);
+    let expiring =
+        wired.graph.functions.iter().filter(|node| node.factory.descriptor().states.iter().any(by_event_time));
+    let (Some(source), Some(function)) = (unbounded.first(), expiring.map(|node| node.uid.as_str()).next()) else {
+        return;
+    };
+    let text = format!(
+        "note: what expires in `{function}` is not purged, since source `{source}` has no `watermark`: say how far its records are out of order, `watermark: {{ max_out_of_orderness: 1h }}`\n"
+    );
+    // A note that cannot be written is no reason to stop.
+    drop(std::io::stderr().write_all(text.as_bytes()));
 }
 
 /// Refuses options that only a job with checkpoints can follow.
@@ -145,11 +189,11 @@ fn say_checked(wired: &Wired, output: OutputFormat) -> Result<ExitCode, CliError
     match output {
         OutputFormat::Human => print(
             format!(
-                "`{}` is ready to run: {} sources, {} functions, {} sinks\n",
+                "`{}` is ready to run: {}, {}, {}\n",
                 graph.name,
-                graph.sources.len(),
-                graph.functions.len(),
-                graph.sinks.len()
+                several(graph.sources.len(), "source"),
+                several(graph.functions.len(), "function"),
+                several(graph.sinks.len(), "sink")
             )
             .as_bytes(),
         ),

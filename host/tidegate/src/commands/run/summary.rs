@@ -47,6 +47,8 @@ pub(super) struct Report<'a> {
     pub(super) ended: &'a Ended,
     /// CPU time of the whole process while the job ran.
     pub(super) cpu: Duration,
+    /// Where dead letters go, for a person.
+    pub(super) dead_letters: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
@@ -125,6 +127,14 @@ impl<'a> Report<'a> {
         )
     }
 
+    /// Whether records were set aside, and where they are.
+    fn set_aside_text(&self) -> String {
+        let letters: u64 = self.ended.summary.operators.iter().map(|operator| operator.dead_letters).sum();
+        let Some(place) = self.dead_letters.filter(|_| letters > 0) else { return String::new() };
+        let share = if letters >= self.records_in() { "every record was" } else { "records were" };
+        format!("{share} set aside ({}): each is in {place} with the reason\n", count(letters))
+    }
+
     /// For people.
     pub(crate) fn text(&self) -> String {
         let mut table = Table::new();
@@ -143,12 +153,13 @@ impl<'a> Report<'a> {
             Outcome::Cancelled => "cancelled",
         };
         format!(
-            "{table}\n\n`{}` {outcome}: {} records in {:.2} s, {} ({:.2} CPU-seconds)\n{}",
+            "{table}\n\n`{}` {outcome}: {} records in {:.2} s, {} ({:.2} CPU-seconds)\n{}{}",
             self.graph.name,
             count(self.records_in()),
             self.ended.summary.elapsed.as_secs_f64(),
             rate(self.records_per_second()),
             self.cpu.as_secs_f64(),
+            self.set_aside_text(),
             self.durable_text(),
         )
     }

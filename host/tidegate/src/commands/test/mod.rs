@@ -66,8 +66,13 @@ pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliErro
     }
     match output {
         OutputFormat::Human => print(
-            format!("ok: {checked} records as expected, in batches of {BATCH_ROWS:?} with fresh instances\n")
-                .as_bytes(),
+            format!(
+                "ok: {} records as expected, {} times: in batches of {}, with fresh instances\n",
+                checked / BATCH_ROWS.len(),
+                BATCH_ROWS.len(),
+                BATCH_ROWS.map(|rows| rows.to_string()).join(", ")
+            )
+            .as_bytes(),
         ),
         OutputFormat::Json => {
             let document = serde_json::json!({ "ok": true, "records_compared": checked, "batch_rows": BATCH_ROWS });
