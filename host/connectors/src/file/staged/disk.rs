@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,8 +63,8 @@ impl Disk {
     pub(super) fn create_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<bool, Error> {
         let unfinished = self.write_unfinished(directory, name, bytes)?;
         fail_point!("mid-create");
-        let path = directory.join(name);
-        let is_created = self.rename_new(&unfinished, &path)?;
+        let created = self.rename_new(&unfinished, &directory.join(name));
+        let is_created = self.or_remove(&unfinished, created)?;
         if !is_created {
             self.remove(&unfinished)?;
         }
@@ -76,19 +76,28 @@ impl Disk {
     pub(super) fn replace_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let unfinished = self.write_unfinished(directory, name, bytes)?;
         let path = directory.join(name);
-        self.step("replace", &path, || fs::rename(&unfinished, &path))?;
+        let replaced = self.step("replace", &path, || fs::rename(&unfinished, &path));
+        self.or_remove(&unfinished, replaced)?;
         self.sync_dir(directory)
     }
 
-    fn write_unfinished(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<std::path::PathBuf, Error> {
+    fn write_unfinished(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
         let number = UNFINISHED_FILES.fetch_add(1, Ordering::Relaxed);
         let path = directory.join(format!(".{name}-{}-{number}{UNFINISHED}", std::process::id()));
-        self.step("write", &path, || {
+        let written = self.step("write", &path, || {
             let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
             file.write_all(bytes)?;
             file.sync_all()
-        })?;
+        });
+        self.or_remove(&path, written)?;
         Ok(path)
+    }
+
+    /// Publishing is tried again without limit, under another unfinished name each time: on a full disk they would
+    /// heap up.
+    fn or_remove<T>(&self, unfinished: &Path, result: Result<T, Error>) -> Result<T, Error> {
+        // The first error is the one to report; what stays is removed with the orphans.
+        result.inspect_err(|_| drop(self.remove(unfinished)))
     }
 
     /// Gives a file a name that nothing has. `false`: something has it, and nothing changed.

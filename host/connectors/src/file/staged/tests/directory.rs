@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::Retry;
+use model::{Generation, Retry};
 
 use super::*;
 use crate::file::{FileSink, FileSinkOptions};
@@ -59,13 +59,13 @@ fn a_rewind_takes_over_and_closes_the_old_lineage() {
         let mut writer = second.open(&task(OTHER, 2)).expect("it takes over");
         let closed = old.publish(Epoch(2), &pending).expect_err("it is closed");
         assert_eq!((closed.code(), closed.retry()), (Some("E0326"), Retry::No));
-        assert!(old.last_published().is_err() && old.discard_orphans(&[]).is_err());
+        assert!(old.last_published().is_err() && old.discard_orphans(&[], Generation(2)).is_err());
         let mut new = second.publisher(OTHER).expect("it has a publisher").expect("it stages");
         assert_eq!(new.last_published().expect("it answers"), None);
         assert!(new.publish(Epoch(2), &pending).is_err(), "the old history's output is not the new one's");
         let staged = stage(&mut *writer, 2, &["one again"]);
         new.publish(Epoch(2), &staged).expect("published");
-        assert_eq!(new.discard_orphans(&[]).expect("orphans"), 1, "what the old history staged");
+        assert_eq!(new.discard_orphans(&[], Generation(2)).expect("orphans"), 1, "what the old history staged");
         let mut seen = texts(root.path(), layout);
         seen.sort_unstable();
         assert_eq!(seen, ["one", "one again"]);
@@ -166,7 +166,7 @@ fn orphans_of_the_generation_that_writes_stay() {
         let sink = StagedFileSink::new(options(root.path(), layout));
         let mut writer = sink.open(&task(LINEAGE, 2)).expect("it opens");
         let staged = stage(&mut *writer, 1, &["of generation 2"]);
-        assert_eq!(publisher(&sink).discard_orphans(&[]).expect("orphans"), 1);
+        assert_eq!(publisher(&sink).discard_orphans(&[], Generation(2)).expect("orphans"), 1);
         publisher(&sink).publish(Epoch(1), &staged).expect("published");
         assert_eq!(texts(root.path(), layout), ["of generation 2"]);
     }
@@ -236,5 +236,26 @@ fn a_commit_that_another_process_creates_first_stands() {
         assert_eq!(second.as_ref().err().and_then(contract::Error::code), (!is_ours_too).then_some("E0328"));
         let visible = if expected == one { "one" } else { "other" };
         assert_eq!(texts(root.path(), FileLayout::Commits), [visible]);
+    }
+}
+
+#[test]
+fn a_publisher_on_a_full_disk_leaves_nothing_behind_and_succeeds_when_there_is_room() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let options = options(root.path(), layout);
+        let staged = stage(&mut *open(&StagedFileSink::new(options.clone())), 1, &["one"]);
+        let before = tree(root.path());
+        let full = with_intruder(&options, "write", ".tmp", |unfinished| {
+            std::os::unix::fs::symlink("/dev/full", unfinished).expect("a disk without room");
+        });
+        let mut publisher = publisher(&full);
+        for _ in 0..3 {
+            let error = publisher.publish(Epoch(1), &staged).expect_err("there is no room");
+            assert_eq!((error.code(), error.retry()), (Some("E0322"), Retry::Backoff), "{error}");
+        }
+        assert_eq!(tree(root.path()), before, "{layout}");
+        super::publisher(&StagedFileSink::new(options)).publish(Epoch(1), &staged).expect("there is room");
+        assert_eq!(texts(root.path(), layout), ["one"]);
     }
 }
