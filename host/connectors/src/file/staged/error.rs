@@ -40,6 +40,12 @@ pub enum Error {
         /// The history that has it now.
         lineage: LineageId,
     },
+    /// The directory cannot be taken over while the history that has it publishes.
+    #[error("the history that has `{}` is publishing to it", path.display())]
+    BeingPublished {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Publish cannot be repeated: what the epoch staged is not there. The records of the epoch reach the
     /// directory only through a restore from before it.
     #[error("publish epoch {epoch}: staged file `{}` {found}, expected {expected_bytes} bytes", path.display())]
@@ -118,6 +124,7 @@ impl Error {
         match self {
             Self::OtherParts { .. } => "E0320",
             Self::Io { .. } => "E0322",
+            Self::BeingPublished { .. } => "E0324",
             Self::OwnedByAnother { .. } => "E0325",
             Self::Closed { .. } => "E0326",
             Self::StagedGone { .. } => "E0327",
@@ -131,6 +138,7 @@ impl Error {
     fn blame(&self) -> Blame {
         match self {
             Self::OwnedByAnother { .. }
+            | Self::BeingPublished { .. }
             | Self::Closed { .. }
             | Self::OtherLayout { .. }
             | Self::OneFile { .. }
@@ -144,6 +152,7 @@ impl From<Error> for contract::Error {
     fn from(error: Error) -> Self {
         let (retry, message) = match &error {
             Error::Io { source, .. } => (Retry::Backoff, format!("{error}: {}", lower_case(&source.to_string()))),
+            Error::BeingPublished { .. } => (Retry::Backoff, error.to_string()),
             _ => (Retry::No, error.to_string()),
         };
         Self::new(error.blame(), retry, message).with_code(error.code()).with_source(error)

@@ -17,7 +17,8 @@
 //! 3. An epoch takes effect once, whatever step a publisher was stopped at, and whatever became of files
 //!    after they were published: a file that is no longer staged was published.
 //! 4. What was not staged is removed when its writer ends; what a kill leaves is found by its generation.
-//! 5. The writer's thread neither syncs nor waits at a barrier: it hands over the open file.
+//! 5. Nothing of a lineage becomes visible after another took the directory over (`owner`).
+//! 6. The writer's thread neither syncs nor waits at a barrier: it hands over the open file.
 //!
 //! # Absent on purpose
 //! No reading back of what was published: a directory may be emptied while the job runs.
@@ -35,8 +36,7 @@ mod tests;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use contract::{Delivery, Publisher, Sink, SinkWriter, WriterTask};
 use model::LineageId;
@@ -78,8 +78,6 @@ pub struct StagedFileSinkOptions {
 pub struct StagedFileSink {
     options: StagedFileSinkOptions,
     disk: Disk,
-    /// The newest generation that writes through this sink; 0 before one does.
-    generation: Arc<AtomicU64>,
     /// The lineage whose directories are there.
     prepared: Mutex<Option<LineageId>>,
 }
@@ -94,7 +92,7 @@ impl StagedFileSink {
     /// A sink; nothing is touched before it is opened.
     #[must_use]
     pub fn new(options: StagedFileSinkOptions) -> Self {
-        Self { options, disk: Disk::default(), generation: Arc::default(), prepared: Mutex::default() }
+        Self { options, disk: Disk::default(), prepared: Mutex::default() }
     }
 
     fn claim(&self, lineage: LineageId) -> Result<(), Error> {
@@ -122,13 +120,12 @@ impl Sink for StagedFileSink {
 
     fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, contract::Error> {
         self.claim(task.lineage)?;
-        self.generation.fetch_max(task.generation.0, Ordering::Relaxed);
         Ok(Box::new(StagedWriter::new(&self.options, &self.disk, *task)))
     }
 
     fn publisher(&self, lineage: LineageId) -> Result<Option<Box<dyn Publisher>>, contract::Error> {
         self.claim(lineage)?;
-        let (options, disk, generation) = (self.options.clone(), self.disk.clone(), Arc::clone(&self.generation));
-        Ok(Some(Box::new(FilePublisher { options, disk, lineage, generation })))
+        let (options, disk) = (self.options.clone(), self.disk.clone());
+        Ok(Some(Box::new(FilePublisher { options, disk, lineage })))
     }
 }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use contract::{Publisher, StagedOutput};
-use model::{Epoch, LineageId};
+use model::{Epoch, Generation, LineageId};
 
 use super::disk::{self, Disk};
 use super::error::Error;
@@ -40,7 +38,6 @@ pub(super) struct FilePublisher {
     pub(super) options: StagedFileSinkOptions,
     pub(super) disk: Disk,
     pub(super) lineage: LineageId,
-    pub(super) generation: Arc<AtomicU64>,
 }
 
 /// What is to be published, and where it lies.
@@ -84,7 +81,7 @@ impl FilePublisher {
         if staged.is_empty() {
             return Ok(());
         }
-        owner::check_open(&self.options, self.lineage)?;
+        let _held = owner::hold_open(&self.options, self.lineage)?;
         let files = self.to_publish(staged)?;
         match self.options.layout {
             FileLayout::Commits => commits::publish(self, epoch, &files),
@@ -92,9 +89,9 @@ impl FilePublisher {
         }
     }
 
-    fn discard(&self, listed: &[StagedOutput]) -> Result<u64, Error> {
+    fn discard(&self, listed: &[StagedOutput], generation: Generation) -> Result<u64, Error> {
         let directory = &self.options.path;
-        owner::check_open(&self.options, self.lineage)?;
+        let _held = owner::hold_open(&self.options, self.lineage)?;
         let mut kept = BTreeSet::new();
         for output in listed {
             let file = StagedFile::of(output, directory)?;
@@ -110,20 +107,25 @@ impl FilePublisher {
             if self.options.layout == FileLayout::Commits {
                 kept.extend(commits::listed(directory, lineage)?);
             }
-            removed += self.remove_others(lineage, &kept)?;
+            removed += self.remove_others(lineage, &kept, generation)?;
         }
         Ok(removed)
     }
 
-    /// Removes what lies staged and is not kept. A lineage that is not ours is closed.
-    fn remove_others(&self, lineage: LineageId, kept: &BTreeSet<PathBuf>) -> Result<u64, Error> {
+    /// Removes what generations before `generation` staged and is not kept. A lineage that is not ours is closed:
+    /// nobody stages in it.
+    fn remove_others(
+        &self,
+        lineage: LineageId,
+        kept: &BTreeSet<PathBuf>,
+        generation: Generation,
+    ) -> Result<u64, Error> {
         let staged = staged_directory(&self.options.path, self.options.layout, lineage);
-        let writing = self.generation.load(Ordering::Relaxed);
         let mut removed = 0;
         for name in disk::names(&staged)? {
-            let is_in_use = lineage == self.lineage && writing > 0 && generation_of(&name) == Some(writing);
             let path = staged.join(&name);
-            if !is_in_use && generation_of(&name).is_some() && !kept.contains(&path) {
+            let is_older = |of| of < generation.0 || lineage != self.lineage;
+            if generation_of(&name).is_some_and(is_older) && !kept.contains(&path) {
                 removed += u64::from(self.disk.remove(&path)?);
             }
         }
@@ -151,8 +153,8 @@ impl Publisher for FilePublisher {
         Ok(self.last()?)
     }
 
-    fn discard_orphans(&mut self, listed: &[StagedOutput]) -> Result<u64, contract::Error> {
-        Ok(self.discard(listed)?)
+    fn discard_orphans(&mut self, listed: &[StagedOutput], generation: Generation) -> Result<u64, contract::Error> {
+        Ok(self.discard(listed, generation)?)
     }
 }
 

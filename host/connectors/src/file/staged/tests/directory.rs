@@ -259,3 +259,25 @@ fn a_publisher_on_a_full_disk_leaves_nothing_behind_and_succeeds_when_there_is_r
         assert_eq!(texts(root.path(), layout), ["one"]);
     }
 }
+
+#[test]
+fn a_rewind_waits_for_the_epoch_that_the_old_lineage_is_publishing() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let options = options(root.path(), layout);
+        let again = StagedFileSinkOptions { takes_over: Some(LINEAGE), ..options.clone() };
+        let second = Arc::new(StagedFileSink::new(again));
+        let mut writer = open(&StagedFileSink::new(options.clone()));
+        let (one, two) = (stage(&mut *writer, 1, &["one"]), stage(&mut *writer, 2, &["two"]));
+        let taking = Arc::clone(&second);
+        let first = with_intruder(&options, "rename to", ".json", move |_| {
+            let error = taking.open(&task(OTHER, 2)).err().expect("the old one is within an epoch");
+            assert_eq!((error.code(), error.retry()), (Some("E0324"), Retry::Backoff), "{error}");
+        });
+        let mut old = publisher(&first);
+        old.publish(Epoch(1), &one).expect("it ends what it began");
+        drop(second.open(&task(OTHER, 2)).expect("it takes over between two epochs"));
+        assert_eq!(old.publish(Epoch(2), &two).expect_err("it is closed").code(), Some("E0326"));
+        assert_eq!(texts(root.path(), layout), ["one"]);
+    }
+}
