@@ -114,10 +114,11 @@ pub trait Publisher: Send {
     /// When the target does not answer.
     fn last_published(&mut self) -> Result<Option<Epoch>, Error>;
 
-    /// Removes what earlier generations staged and no manifest lists. `listed` is everything that is listed.
+    /// Removes what generations before `generation` staged and no manifest lists. `listed` is everything that they
+    /// listed. What `generation` and later ones staged stays: who asks may have been overtaken and not know it.
     /// Returns how much was removed.
     ///
     /// # Errors
     /// When the target does not answer.
-    fn discard_orphans(&mut self, listed: &[StagedOutput]) -> Result<u64, Error>;
+    fn discard_orphans(&mut self, listed: &[StagedOutput], generation: Generation) -> Result<u64, Error>;
 }

@@ -98,7 +98,7 @@ fn what_is_gone_is_not_published() {
     let sink = MemorySink::default().exactly_once();
     let staged = stage(&mut *open(&sink), 1, "one").expect("it is staged");
     let mut publisher = publisher(&sink, LINEAGE).expect("it opens");
-    assert_eq!(publisher.discard_orphans(&[]).expect("it looks"), 1);
+    assert_eq!(publisher.discard_orphans(&[], Generation(2)).expect("it looks"), 1);
     let gone = publisher.publish(Epoch(1), &staged).expect_err("it is gone");
     assert_eq!(gone.retry(), Retry::No);
 }

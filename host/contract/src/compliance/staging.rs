@@ -28,6 +28,7 @@ pub fn check(make: &dyn Fn() -> Trial) {
     what_was_not_staged_is_dropped(&make());
     what_no_manifest_lists_is_never_visible(&make());
     what_is_listed_outlives_the_search_for_orphans(&make());
+    what_a_newer_generation_staged_is_no_orphan(&make());
 }
 
 const LINEAGE: LineageId = LineageId(0x00c0_ffee);
@@ -195,9 +196,10 @@ fn what_no_manifest_lists_is_never_visible(trial: &Trial) {
     drop((writer, sink));
     let sink = (trial.start)();
     let mut publisher = publisher(&*sink);
-    let removed = publisher.discard_orphans(&[]).expect("it looks for orphans");
+    let removed = publisher.discard_orphans(&[], Generation(2)).expect("it looks for orphans");
     assert!(removed > 0, "what was staged for nobody is removed");
-    assert_eq!(publisher.discard_orphans(&[]).expect("it looks again"), 0, "nothing is left to remove");
+    let again = publisher.discard_orphans(&[], Generation(2)).expect("it looks again");
+    assert_eq!(again, 0, "nothing is left to remove");
     see(trial, &["one"], "what was published stays");
     // The same epoch again, by the next generation.
     let second = stage(&mut *open(&*sink, 2), 2, &["computed again"]);
@@ -214,11 +216,22 @@ fn what_is_listed_outlives_the_search_for_orphans(trial: &Trial) {
     drop((writer, sink));
     let sink = (trial.start)();
     let mut publisher = publisher(&*sink);
-    publisher.discard_orphans(&listed).expect("it looks for orphans");
+    publisher.discard_orphans(&listed, Generation(2)).expect("it looks for orphans");
     let (first, second) = listed.split_at(1);
     publish(&mut *publisher, 1, first);
     publish(&mut *publisher, 2, second);
-    publisher.discard_orphans(&listed).expect("it looks for orphans after publishing");
-    publisher.discard_orphans(&[]).expect("it looks for orphans when nothing is listed any more");
+    publisher.discard_orphans(&listed, Generation(2)).expect("it looks for orphans after publishing");
+    publisher.discard_orphans(&[], Generation(2)).expect("it looks for orphans when nothing is listed any more");
     see(trial, &["one", "two"], "after all that");
+}
+
+fn what_a_newer_generation_staged_is_no_orphan(trial: &Trial) {
+    let sink = (trial.start)();
+    let staged = stage(&mut *open(&*sink, 3), 1, &["one"]);
+    // Generation 2 was overtaken before it looked.
+    let overtaken = (trial.start)();
+    let removed = publisher(&*overtaken).discard_orphans(&[], Generation(2)).expect("it looks for orphans");
+    assert_eq!(removed, 0, "nothing is older");
+    publish(&mut *publisher(&*sink), 1, &staged);
+    see(trial, &["one"], "after a start that was overtaken");
 }

@@ -185,7 +185,7 @@ fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> 
             (manifest, Some(epoch))
         }
     };
-    discard_orphans(&mut publishers, &entries)?;
+    discard_orphans(&mut publishers, &entries, ownership.generation())?;
     Ok(Ground { ownership, lineage, last, restored, publishers })
 }
 
@@ -262,11 +262,11 @@ fn open_publishers(graph: &JobGraph, lineage: LineageId) -> Result<Publishers, E
 }
 
 /// Removes what earlier incarnations staged and no manifest of the log lists.
-fn discard_orphans(publishers: &mut Publishers, entries: &[LogEntry]) -> Result<(), Error> {
+fn discard_orphans(publishers: &mut Publishers, entries: &[LogEntry], ours: Generation) -> Result<(), Error> {
     let listed = listed_output(entries);
     for (uid, publisher) in publishers {
         let listed = listed.get(uid).map(Vec::as_slice).unwrap_or_default();
-        let removed = publisher.discard_orphans(listed)?;
+        let removed = publisher.discard_orphans(listed, ours)?;
         if removed > 0 {
             tracing::info!(operator = uid.as_str(), removed, "removed staged output that no manifest lists");
         }

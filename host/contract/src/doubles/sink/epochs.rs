@@ -206,11 +206,11 @@ impl Publisher for EpochPublisher {
         Ok(kept.outside.ledger(self.lineage))
     }
 
-    fn discard_orphans(&mut self, listed: &[StagedOutput]) -> Result<u64, Error> {
+    fn discard_orphans(&mut self, listed: &[StagedOutput], generation: Generation) -> Result<u64, Error> {
         let listed = listed.iter().map(|output| StagedId::decode(&output.body)).collect::<Result<Vec<_>, _>>()?;
         let staged = &mut self.sink.kept().outside.staged;
         let before = staged.len();
-        staged.retain(|id, _| id.lineage != self.lineage || listed.contains(id));
+        staged.retain(|id, _| id.lineage != self.lineage || id.generation >= generation || listed.contains(id));
         Ok((before - staged.len()) as u64)
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
 
 use contract::doubles::ManualClock;
-use model::HostTime;
+use model::{Generation, HostTime};
 
 use super::*;
 
@@ -26,7 +26,7 @@ impl Publisher for Scripted {
         Ok(None)
     }
 
-    fn discard_orphans(&mut self, _: &[StagedOutput]) -> Result<u64, Error> {
+    fn discard_orphans(&mut self, _: &[StagedOutput], _: Generation) -> Result<u64, Error> {
         Ok(0)
     }
 }

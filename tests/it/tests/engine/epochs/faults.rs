@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::doubles::{Fault, MemorySink, StoreCall};
-use model::Epoch;
+use contract::{Delivery, Error, Publisher, Sink, SinkWriter, WriterTask};
+use model::{Epoch, LineageId};
 use runtime::ConditionKind;
 
-use super::support::{LONG, Width, World, assert_counted, counting, few_keys};
+use super::support::{LONG, Width, World, assert_counted, count, counting, few_keys};
+use crate::support::Job;
 
 const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
 
@@ -84,6 +86,63 @@ fn a_job_that_another_process_started_again_is_fenced_and_makes_nothing_visible(
     let failure = zombie.wait().unwrap_err();
     assert_eq!(failure.code.as_deref(), Some("E0433"), "{failure}");
     assert!(sink.texts().is_empty());
+    tap.open_to(u64::MAX);
+    owner.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+/// A sink whose publisher takes as long to open as a test says.
+struct SlowToOpen {
+    sink: MemorySink,
+    is_held: Arc<AtomicBool>,
+    is_met: Arc<AtomicBool>,
+}
+
+impl Sink for SlowToOpen {
+    fn delivery(&self) -> Delivery {
+        self.sink.delivery()
+    }
+
+    fn open(&self, task: &WriterTask) -> Result<Box<dyn SinkWriter>, Error> {
+        self.sink.open(task)
+    }
+
+    fn publisher(&self, lineage: LineageId) -> Result<Option<Box<dyn Publisher>>, Error> {
+        self.is_met.store(true, Ordering::SeqCst);
+        while self.is_held.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        self.sink.publisher(lineage)
+    }
+}
+
+#[test]
+fn a_start_that_is_overtaken_removes_nothing_that_the_newer_owner_staged() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let (is_held, is_met) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+    let slow = SlowToOpen { sink: sink.clone(), is_held: Arc::clone(&is_held), is_met: Arc::clone(&is_met) };
+    let slow = Job::new().source("tap", tap.clone()).function("count", &["tap"], count(), |_| ()).sink_node(
+        "out",
+        &["count"],
+        slow,
+        |_| (),
+    );
+    let owner = std::thread::scope(|scope| {
+        let overtaken = scope.spawn(|| world.try_start(&slow));
+        while !is_met.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        let owner = world.start(&counting(&tap, &sink, WIDE));
+        assert!(owner.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
+        sink.fail_to_publish(1_000_000, "the target is away");
+        owner.checkpoint(LONG).unwrap();
+        is_held.store(false, Ordering::SeqCst);
+        overtaken.join().unwrap().unwrap().abandon();
+        owner
+    });
+    assert_eq!(sink.staged().len(), 400);
+    sink.fail_to_publish(0, "");
     tap.open_to(u64::MAX);
     owner.wait().unwrap();
     assert_counted(&tap, &sink.texts());

@@ -110,11 +110,11 @@ fn a_process_that_ends_while_orphans_are_removed_leaves_the_rest_to_the_next() {
             drop(open(&StagedFileSink::new(options.clone())).stage(Epoch(4)).expect("staged"));
             stage(&mut *open(&StagedFileSink::new(options.clone())), 4, &["orphan"]);
             if let Ok(Some(mut publisher)) = ending_before(&options, last).publisher(LINEAGE) {
-                drop(publisher.discard_orphans(&listed));
+                drop(publisher.discard_orphans(&listed, Generation(2)));
             }
             let sink = StagedFileSink::new(options);
             let mut publisher = publisher(&sink);
-            publisher.discard_orphans(&listed).expect("the rest is removed");
+            publisher.discard_orphans(&listed, Generation(2)).expect("the rest is removed");
             publisher.publish(Epoch(3), &listed).expect("what is listed is published");
             assert_eq!(texts(root.path(), layout), ["one", "two", "three"], "{layout}, step {last}");
             assert!(!tree(root.path()).iter().any(|name| name.ends_with(".tmp")), "{:?}", tree(root.path()));
@@ -131,7 +131,7 @@ fn unfinished_files_of_a_publisher_that_ended_are_removed_as_orphans() {
             let staged = prepare(&options);
             publish_until(&options, &staged, last);
             let sink = StagedFileSink::new(options);
-            publisher(&sink).discard_orphans(&staged).expect("orphans are looked for");
+            publisher(&sink).discard_orphans(&staged, Generation(2)).expect("orphans are looked for");
             assert!(!tree(root.path()).iter().any(|name| name.ends_with(".tmp")), "{:?}", tree(root.path()));
             publisher(&sink).publish(Epoch(3), &staged).expect("published at last");
             assert_eq!(texts(root.path(), layout), ["one", "two", "three"], "{layout}, step {last}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use model::Retry;
+use model::{Generation, Retry};
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn a_run_leaves_nothing_but_data_and_its_ledger() {
         }
         writer.write(&batch(&["of no epoch"])).expect("written");
         writer.close().expect("closed");
-        publisher.discard_orphans(&[]).expect("orphans");
+        publisher.discard_orphans(&[], Generation(2)).expect("orphans");
         let tree = tree(root.path());
         let (hidden, data): (Vec<_>, Vec<_>) = tree.iter().partition(|name| name.starts_with(".tidegate"));
         match layout {
