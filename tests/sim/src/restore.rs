@@ -104,6 +104,7 @@ pub(crate) fn start(around: &mut Surroundings) -> Result<Option<Host>, Violation
         sources: BTreeSet::from([uid("source")]),
         operators: BTreeSet::from([uid("count")]),
         sinks: BTreeSet::from([uid("sink")]),
+        publishing: BTreeSet::from([uid("sink")]),
     };
     let recovered = recovery::choose(&entries, &wanted, &ledgers, &Permissions::default())
         .map_err(|refusal| Violation::Refused { why: refusal.to_string() })?;

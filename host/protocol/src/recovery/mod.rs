@@ -49,6 +49,8 @@ pub struct Job {
     pub operators: BTreeSet<OperatorUid>,
     /// Its sinks, with that of dead letters if it has one.
     pub sinks: BTreeSet<OperatorUid>,
+    /// Those of them that publish what is staged.
+    pub publishing: BTreeSet<OperatorUid>,
 }
 
 /// What targets know of the lineage: the last epoch published, `None` for none. Only of sinks that are exactly-once.
@@ -190,17 +192,21 @@ fn check_job(manifest: &Manifest, job: &Job) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What the manifest keeps for operators that the job no longer has.
+/// What the manifest keeps and nobody in the job goes on with.
 fn check_removed(manifest: &Manifest, job: &Job, permissions: &Permissions) -> Result<(), Refusal> {
     let sources = manifest.sources.keys().map(|uid| (Role::Source, uid, job.sources.contains(uid)));
     let with_state = manifest.operators.iter().filter(|(_, operator)| !operator.parts.is_empty());
     let operators = with_state.map(|(uid, _)| (Role::Function, uid, job.operators.contains(uid)));
     let with_output =
         manifest.sinks.iter().filter(|(_, sink)| sink.pending.iter().any(|epoch| !epoch.staged.is_empty()));
-    let sinks = with_output.map(|(uid, _)| (Role::Sink, uid, job.sinks.contains(uid)));
+    let with_output: Vec<&OperatorUid> = with_output.map(|(uid, _)| uid).collect();
+    let sinks = with_output.iter().map(|uid| (Role::Sink, *uid, job.sinks.contains(*uid)));
     let mut removed = sources.chain(operators).chain(sinks).filter(|(_, _, is_there)| !is_there);
-    match removed.find(|(_, uid, _)| !permissions.drop.contains(*uid)) {
-        Some((role, uid, _)) => Err(Refusal::Removed { role, uid: uid.clone() }),
+    if let Some((role, uid, _)) = removed.find(|(_, uid, _)| !permissions.drop.contains(*uid)) {
+        return Err(Refusal::Removed { role, uid: uid.clone() });
+    }
+    match with_output.into_iter().find(|uid| !job.publishing.contains(*uid) && !permissions.drop.contains(*uid)) {
+        Some(uid) => Err(Refusal::PublishesNoMore { sink: uid.clone() }),
         None => Ok(()),
     }
 }
@@ -214,7 +220,7 @@ fn behind(manifest: &Manifest, sink: &OperatorUid, ledgers: &Ledgers) -> Option<
 
 fn publish_first(manifest: &Manifest, job: &Job, ledgers: &Ledgers) -> BTreeMap<OperatorUid, Vec<PendingEpoch>> {
     let mut first = BTreeMap::new();
-    for (uid, sink) in manifest.sinks.iter().filter(|(uid, _)| job.sinks.contains(*uid)) {
+    for (uid, sink) in manifest.sinks.iter().filter(|(uid, _)| job.publishing.contains(*uid)) {
         let published = ledgers.get(uid).copied().flatten();
         let mut pending: Vec<_> =
             sink.pending.iter().filter(|pending| Some(pending.epoch) > published).cloned().collect();

@@ -70,6 +70,15 @@ pub enum Refusal {
         /// Its name.
         uid: OperatorUid,
     },
+    /// Output waits to be published, and its sink publishes no more.
+    #[error(
+        "output of sink `{sink}` in the checkpoint waits to be published, and the sink does not publish: expected \
+         one that is exactly-once, or its name among those to drop"
+    )]
+    PublishesNoMore {
+        /// The sink.
+        sink: OperatorUid,
+    },
     /// A target published an epoch that no manifest that can be read contains.
     #[error(
         "sink `{sink}` has published epoch {published}: the newest manifest that can be read is {}{}",
@@ -117,7 +126,7 @@ impl Refusal {
             Self::Newer { .. } => "E0431",
             Self::KeyGroups { .. } => "E0434",
             Self::KeyHash { .. } => "E0435",
-            Self::Removed { .. } => "E0436",
+            Self::Removed { .. } | Self::PublishesNoMore { .. } => "E0436",
             Self::LedgerAhead { .. } => "E0437",
             Self::LedgerBehind { .. } => "E0438",
             Self::NothingReadable { .. } => "E0439",

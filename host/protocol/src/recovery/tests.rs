@@ -25,6 +25,7 @@ fn job() -> Job {
         sources: uids(&["orders"]),
         operators: uids(&["dedup"]),
         sinks: uids(&["clean", "dead-letters"]),
+        publishing: uids(&["clean", "dead-letters"]),
     }
 }
 
@@ -184,6 +185,21 @@ fn what_a_removed_operator_keeps_is_dropped_only_when_it_is_named() {
     check(&Job { sources: uids(&["other"]), ..job() }, "orders", Role::Source);
     check(&Job { operators: uids(&["other"]), ..job() }, "dedup", Role::Function);
     check(&Job { sinks: uids(&["other"]), ..job() }, "clean", Role::Sink);
+}
+
+#[test]
+fn output_that_waits_is_not_left_with_a_sink_that_publishes_no_more() {
+    let plain = Job { publishing: uids(&[]), ..job() };
+    let contents = || log([complete(manifest(5, 3))]);
+    let refusal = choose(&contents(), &plain, &Ledgers::new(), &Permissions::default()).unwrap_err();
+    assert_eq!((refusal.code(), refusal.to_string().contains("`clean`")), ("E0436", true), "{refusal}");
+    let permissions = Permissions { drop: uids(&["clean"]), ..Permissions::default() };
+    let Ok(Recovery::Resume(resume)) = choose(&contents(), &plain, &Ledgers::new(), &permissions) else {
+        panic!("it may be dropped")
+    };
+    assert!(resume.publish_first.is_empty());
+    let published = log([complete(manifest(5, 5))]);
+    assert!(choose(&published, &plain, &Ledgers::new(), &Permissions::default()).is_ok());
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Becoming the owner of a job: its log is read, a claim is created in it, and what the job starts from is chosen.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use contract::{CheckpointStore, Error, ObjectNumber, Randomness};
+use contract::{CheckpointStore, Delivery, Error, ObjectNumber, Randomness, Sink};
 use model::{Blame, JobName, LineageId, OperatorUid, Retry};
 use protocol::key_group;
 use protocol::manifest::{self, LogRecord, encode};
@@ -93,6 +94,9 @@ pub(crate) fn choose(
     let uids = |uids: &mut dyn Iterator<Item = &OperatorUid>| uids.cloned().collect::<BTreeSet<_>>();
     let mut sinks = uids(&mut graph.sinks.iter().map(|node| &node.uid));
     sinks.extend(graph.dead_letters.iter().map(|_| dead_letters_uid()));
+    let stages = |sink: &Arc<dyn Sink>| sink.delivery() == Delivery::ExactlyOnce;
+    let mut publishing = uids(&mut graph.sinks.iter().filter(|node| stages(&node.sink)).map(|node| &node.uid));
+    publishing.extend(graph.dead_letters.iter().filter(|sink| stages(sink)).map(|_| dead_letters_uid()));
     let job = recovery::Job {
         name: graph.name.clone(),
         key_groups: graph.settings.key_groups,
@@ -100,6 +104,7 @@ pub(crate) fn choose(
         sources: uids(&mut graph.sources.iter().map(|node| &node.uid)),
         operators: uids(&mut graph.functions.iter().map(|node| &node.uid)),
         sinks,
+        publishing,
     };
     recovery::choose(entries, &job, ledgers, permissions).map_err(|refusal| refused(&refusal))
 }

@@ -126,3 +126,20 @@ fn a_target_that_was_emptied_is_not_gone_on_with_silently() {
     let other = MemorySink::default().exactly_once();
     assert_refused(&world, &counting(&tap, &other, ONE), "E0438", "`out`");
 }
+
+#[test]
+fn output_that_waits_to_be_published_is_not_left_with_a_sink_that_publishes_no_more() {
+    let (mut world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(1, 100).opened_to(50);
+    let handle = world.start(&counting(&tap, &sink, ONE));
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 50));
+    sink.fail_to_publish(1_000_000, "the target is away");
+    handle.checkpoint(LONG).unwrap();
+    handle.abandon();
+    tap.open_to(u64::MAX);
+    let plain = MemorySink::default();
+    assert_refused(&world, &counting(&tap, &plain, ONE), "E0436", "`out`");
+    world.drop_state = vec!["out".to_owned()];
+    world.finish(&counting(&tap, &plain, ONE));
+    assert_eq!(plain.texts().len(), 50);
+}
