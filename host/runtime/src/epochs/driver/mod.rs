@@ -276,8 +276,12 @@ impl Driver {
                 self.step(Fact::ManifestUnknown { epoch });
             }
             Err(error) => {
-                self.state.creating = None;
+                // Only a refusal says that nothing was created; what else is not tried again may be in the log.
+                if error.retry() != Retry::No {
+                    self.step(Fact::ManifestUnknown { epoch });
+                }
                 self.step(Fact::ManifestRefused { epoch, why: error.to_string() });
+                self.state.creating = None;
             }
         }
     }

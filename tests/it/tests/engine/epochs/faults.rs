@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use contract::doubles::{Fault, MemorySink, StoreCall};
-use contract::{Delivery, Error, Publisher, Sink, SinkWriter, WriterTask};
-use model::{Epoch, LineageId};
+use contract::doubles::{Fault, MemoryCheckpoints, MemorySink, StoreCall};
+use contract::{
+    CheckpointStore, Creation, Delivery, Error, Nonce, ObjectNumber, Publisher, Sink, SinkWriter, StoredObject,
+    WriterTask,
+};
+use model::{Epoch, LineageId, Retry};
 use runtime::ConditionKind;
 
 use super::support::{LONG, Width, World, assert_counted, count, counting, few_keys};
@@ -145,6 +148,51 @@ fn a_start_that_is_overtaken_removes_nothing_that_the_newer_owner_staged() {
     sink.fail_to_publish(0, "");
     tap.open_to(u64::MAX);
     owner.wait().unwrap();
+    assert_counted(&tap, &sink.texts());
+}
+
+/// A log whose program panics once, after a record was created.
+struct PanicsAfterCreating {
+    log: Arc<MemoryCheckpoints>,
+    is_due: Arc<AtomicBool>,
+}
+
+impl CheckpointStore for PanicsAfterCreating {
+    fn create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error> {
+        let created = self.log.create(number, nonce, body);
+        assert!(!self.is_due.swap(false, Ordering::SeqCst), "told to");
+        created
+    }
+
+    fn list(&self) -> Result<Vec<ObjectNumber>, Error> {
+        self.log.list()
+    }
+
+    fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, Error> {
+        self.log.read(number)
+    }
+
+    fn remove(&self, number: ObjectNumber) -> Result<(), Error> {
+        self.log.remove(number)
+    }
+}
+
+#[test]
+fn a_manifest_that_may_be_in_the_log_is_not_taken_for_refused() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let job = counting(&tap, &sink, WIDE);
+    let is_due = Arc::new(AtomicBool::new(false));
+    let mut durability = world.durability();
+    durability.log = Arc::new(PanicsAfterCreating { log: Arc::clone(&world.log), is_due: Arc::clone(&is_due) });
+    let clock = Arc::clone(&world.clock);
+    let handle = runtime::start_durable(&job.0, clock, &durability).unwrap();
+    is_due.store(true, Ordering::SeqCst);
+    handle.checkpoint(LONG).unwrap_err();
+    tap.open_to(u64::MAX);
+    let failure = handle.wait().unwrap_err();
+    assert_eq!((failure.code.as_deref(), failure.retry), (Some("E0442"), Retry::RestoreFirst), "{failure}");
+    world.finish(&job);
     assert_counted(&tap, &sink.texts());
 }
 
