@@ -45,7 +45,7 @@ pub(super) fn claim(options: &StagedFileSinkOptions, disk: &Disk, lineage: Linea
         }
         return match read(directory)? {
             Some(there) => check(options, &there, &ours),
-            None => Ok(()),
+            None => Err(gone(directory)),
         };
     };
     if there.lineage != ours.lineage && options.takes_over == Some(there.lineage.0) && there.owner == ours.owner {

@@ -281,3 +281,12 @@ fn a_rewind_waits_for_the_epoch_that_the_old_lineage_is_publishing() {
         assert_eq!(texts(root.path(), layout), ["one"]);
     }
 }
+
+#[test]
+fn a_directory_whose_owner_cannot_be_noted_is_not_ours() {
+    let root = tempfile::tempdir().expect("a directory");
+    fs::create_dir(root.path().join(".tidegate")).expect("a directory");
+    std::os::unix::fs::symlink("nowhere", root.path().join(".tidegate/owner.json")).expect("a link");
+    let error = refused(&StagedFileSink::new(options(root.path(), FileLayout::Plain)), LINEAGE);
+    assert_eq!(error.code(), Some("E0329"), "{error}");
+}
