@@ -121,13 +121,24 @@ fn list_lineage(directory: &Path, lineage: LineageId, found: &mut CommittedFiles
             return Err(Error::Unreadable { path, why });
         }
         for entry in commit.files {
-            let path = directory.join(&entry.name);
+            // What a sink commits lies in the place of its lineage: another name would have us read any file.
+            let Some(name) = name_in(lineage, &entry.name) else {
+                let why = format!("lists `{}`, which is no data file of its lineage", entry.name);
+                return Err(Error::Unreadable { path, why });
+            };
+            let path = directory.join(name);
             let condition = condition(&path, &entry)?;
             let CommitEntry { bytes, records, checksum: Checksum(checksum), .. } = entry;
             found.files.push(CommittedFile { path, lineage, epoch, records, bytes, checksum, condition });
         }
     }
     Ok(())
+}
+
+/// The name of a data file of `lineage`.
+fn name_in(lineage: LineageId, name: &str) -> Option<&str> {
+    let file = name.strip_prefix(DATA)?.strip_prefix('/')?.strip_prefix(&lineage.to_string())?.strip_prefix('/')?;
+    (!file.is_empty() && !file.starts_with('.') && !file.contains('/')).then_some(name)
 }
 
 fn condition(path: &Path, entry: &CommitEntry) -> Result<Condition, Error> {

@@ -69,3 +69,19 @@ fn a_commit_that_is_damaged_newer_or_another_is_an_error_by_name() {
         assert!(error.to_string().contains("00000000000000000002.json"), "{error}");
     }
 }
+
+#[test]
+fn a_commit_that_leads_out_of_its_lineage_is_refused_and_nothing_is_read() {
+    for name in ["/dev/zero", "data/../../secret.txt", "data/000000000000feed/../x.txt", "data/000000000000beef/x.txt"] {
+        let root = tempfile::tempdir().expect("a directory");
+        published(root.path());
+        let commit = root.path().join(format!("_commits/{LINEAGE}/00000000000000000002.json"));
+        let text = format!(
+            r#"{{"version":1,"lineage":"{LINEAGE}","epoch":2,"files":[{{"name":"{name}","bytes":0,"records":0,"checksum":""}}]}}"#
+        );
+        fs::write(&commit, text).expect("overwritten");
+        let error = committed_files(root.path()).expect_err("it cannot be trusted");
+        assert_eq!(error.code(), Some("E0329"));
+        assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+    }
+}
