@@ -28,8 +28,9 @@ pub(crate) fn command() -> Result<()> {
     let mut result = String::new();
     let built = stages.run("setup", setup::stage)
         && stages.run("build tidegate", || {
-            // The whole workspace decides the features, as in the tests: no dependency is compiled twice.
-            run(cargo(&root).args(["build", "--workspace", "--bin", "tidegate"])).map(|()| Outcome::done())
+            // A test beside the binary makes cargo decide the features as for the tests: no dependency is compiled twice.
+            let arguments = ["build", "--workspace", "--bin", "tidegate", "--test", "tree"];
+            run(cargo(&root).args(arguments)).map(|()| Outcome::done())
         })
         && stages.run("build the function", || {
             run(&mut tidegate(&root, &["build", "examples/dedup/guest"])?).map(|()| Outcome::done())
