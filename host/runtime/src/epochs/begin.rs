@@ -201,7 +201,7 @@ fn start_publishing(publishers: Publishers, medium: &Medium) -> Result<Vec<Publi
 }
 
 /// Gives the coordinator its thread.
-fn lead(driver: Driver, control: &Arc<Control>) {
+fn lead(mut driver: Driver, control: &Arc<Control>) {
     let leaves = Arc::clone(control);
     let led = thread::Builder::new().name("checkpoints".to_owned()).spawn(move || {
         let led = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.run()));
@@ -209,6 +209,8 @@ fn lead(driver: Driver, control: &Arc<Control>) {
             let message = "the thread of the checkpoints panicked".to_owned();
             leaves.fail(JobFailure::host(&checkpoints_uid(), model::SubtaskIndex(0), "E0520", message));
         }
+        // It waits for its threads, of which one that goes on trying ends only when the job stops.
+        drop(driver);
         leaves.left(None);
     });
     if let Err(error) = led {

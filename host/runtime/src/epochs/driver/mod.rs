@@ -102,7 +102,7 @@ enum InFlightPart {
 
 impl Driver {
     /// Leads until the job has published its last epoch, or stops.
-    pub(crate) fn run(mut self) {
+    pub(crate) fn run(&mut self) {
         let control = Arc::clone(&self.medium.control);
         control.register();
         self.state.began = control.clock().elapsed();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::doubles::{Fault, MemoryCheckpoints, MemorySink, StoreCall};
 use contract::{
-    CheckpointStore, Creation, Delivery, Error, Nonce, ObjectNumber, Publisher, Sink, SinkWriter, StoredObject,
-    WriterTask,
+    CheckpointStore, Creation, Delivery, Error, Nonce, ObjectNumber, Publisher, Randomness, Sink, SinkWriter,
+    StoredObject, WriterTask,
 };
 use model::{Epoch, LineageId, Retry};
 use runtime::ConditionKind;
@@ -192,6 +192,43 @@ fn a_manifest_that_may_be_in_the_log_is_not_taken_for_refused() {
     tap.open_to(u64::MAX);
     let failure = handle.wait().unwrap_err();
     assert_eq!((failure.code.as_deref(), failure.retry), (Some("E0442"), Retry::RestoreFirst), "{failure}");
+    world.finish(&job);
+    assert_counted(&tap, &sink.texts());
+}
+
+/// Draws until it is told to panic.
+struct PanicsWhenDue {
+    draws: Arc<dyn Randomness>,
+    is_due: Arc<AtomicBool>,
+}
+
+impl Randomness for PanicsWhenDue {
+    fn draw(&self) -> u64 {
+        assert!(!self.is_due.load(Ordering::SeqCst), "told to");
+        self.draws.draw()
+    }
+}
+
+#[test]
+fn a_coordinator_that_panics_ends_the_job_though_a_target_is_away() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let tap = few_keys(2, 500).opened_to(200);
+    let job = counting(&tap, &sink, WIDE);
+    let is_due = Arc::new(AtomicBool::new(false));
+    let mut durability = world.durability();
+    durability.randomness =
+        Arc::new(PanicsWhenDue { draws: Arc::clone(&durability.randomness), is_due: Arc::clone(&is_due) });
+    let clock = Arc::clone(&world.clock);
+    let handle = runtime::start_durable(&job.0, clock, &durability).unwrap();
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
+    sink.fail_to_publish(1_000_000, "the target is away");
+    handle.checkpoint(LONG).unwrap();
+    is_due.store(true, Ordering::SeqCst);
+    handle.checkpoint(LONG).unwrap_err();
+    assert!(handle.wait_for(LONG), "the publisher that goes on trying is told to stop");
+    assert_eq!(handle.wait().unwrap_err().code.as_deref(), Some("E0520"));
+    sink.fail_to_publish(0, "");
+    tap.open_to(u64::MAX);
     world.finish(&job);
     assert_counted(&tap, &sink.texts());
 }
