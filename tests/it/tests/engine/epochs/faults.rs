@@ -234,6 +234,24 @@ fn a_coordinator_that_panics_ends_the_job_though_a_target_is_away() {
 }
 
 #[test]
+fn what_cannot_be_staged_fails_the_job_by_name_and_the_next_start_loses_nothing() {
+    let world = World::new();
+    let sink = MemorySink::default().exactly_once().failing_to_stage(Epoch(2), "the disk is full");
+    let tap = few_keys(2, 500).opened_to(200);
+    let job = counting(&tap, &sink, WIDE);
+    let handle = world.start(&job);
+    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
+    handle.checkpoint(LONG).unwrap();
+    tap.open_to(u64::MAX);
+    let failure = handle.wait().unwrap_err();
+    assert_eq!((failure.operator.as_str(), failure.retry), ("out", Retry::RestoreFirst), "{failure}");
+    assert!(failure.message.contains("the disk is full"), "{failure}");
+    sink.heal_staging();
+    world.finish(&job);
+    assert_counted(&tap, &sink.texts());
+}
+
+#[test]
 fn what_an_aborted_epoch_handed_over_is_in_the_next_checkpoint() {
     let (world, sink) = (World::new(), MemorySink::default().exactly_once());
     let tap = few_keys(2, 500).opened_to(200);

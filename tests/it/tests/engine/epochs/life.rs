@@ -40,6 +40,34 @@ fn a_cancelled_job_publishes_what_it_read() {
 }
 
 #[test]
+fn a_source_at_its_end_takes_part_in_checkpoints_until_the_others_are_told_to_stop() {
+    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
+    let short = Tap::new(1, 10, |_, at| drop_of(format!("s{at}")));
+    let long = Tap::new(2, u64::MAX, |split, at| drop_of(format!("l{split}-{at}"))).opened_to(100);
+    let job = Job::new()
+        .source("short", short)
+        .source("long", long.clone())
+        .function("count", &["short", "long"], count(), |node| node.parallelism = Parallelism(2))
+        .sink_node("out", &["count"], sink.clone(), |node| node.parallelism = Parallelism(2));
+    let handle = world.start(&job);
+    let arrived = |handle: &runtime::JobHandle| handle.metrics().operator("out").unwrap().records_in;
+    for (epoch, open) in [(1, 100), (2, 150)] {
+        long.open_to(open);
+        assert!(handle.wait_until(LONG, |handle| arrived(handle) == 10 + 2 * open));
+        assert_eq!(handle.checkpoint(LONG).unwrap(), Epoch(epoch));
+        let newest = handle.checkpoints().remove(0);
+        assert!(newest.subtasks.iter().any(|subtask| subtask.operator.as_str() == "short"));
+    }
+    long.open_to(200);
+    assert!(handle.wait_until(LONG, |handle| arrived(handle) == 410));
+    handle.cancel();
+    assert_eq!(handle.wait().unwrap().outcome, Outcome::Cancelled);
+    let texts = sorted(sink.texts());
+    assert_eq!(texts.len(), 410);
+    assert!(texts.iter().all(|text| text.ends_with(" 1")) && texts.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
+#[test]
 fn each_checkpoint_makes_visible_what_came_before_it_and_nothing_after() {
     let (world, sink) = (World::new(), MemorySink::default().exactly_once());
     let tap = few_keys(2, 1000).opened_to(0);
