@@ -100,7 +100,9 @@ pub trait SinkWriter: Send {
 /// 2. Epochs come in rising order; a call for an epoch at or below the last one published changes nothing.
 /// 3. An error leaves the epoch to be published again; nothing of a later epoch is visible meanwhile.
 ///
-/// Calls may block for as long as the target takes; data threads never make them.
+/// Calls may block while the target takes its time; data threads never make them. They return within a bound that the
+/// connector knows: a job that fails or is abandoned ends only after the call in progress, and none is broken off. What
+/// is not known by then is an error that says to try again.
 pub trait Publisher: Send {
     /// Publishes what was staged for `epoch`, in the order given.
     ///
