@@ -12,7 +12,9 @@
 //! 3. An object of a generation that is not older than ours is no orphan: it is ours, or an owner's that overtook us.
 //! 4. An orphan goes once it is old, so that nothing goes that an upload in progress still needs.
 //! 5. While a record at or above the oldest retained manifest cannot be read, no object goes: it may be what lists it.
-//! 6. The newest record of the log stays; names that are not made by [`ObjectName`] are nobody's business here.
+//! 6. The newest record of the log stays. Claims below the oldest retained manifest go: a manifest says itself which
+//!    job, lineage and generation it is of.
+//! 7. Names that are not made by [`ObjectName`] are nobody's business here.
 //!
 //! # Absent on purpose
 //! Removing. Records go first, then the objects: whoever is interrupted leaves orphans, never a manifest whose
