@@ -81,6 +81,26 @@ impl Medium {
         }
     }
 
+    /// As [`Medium::read`], of an object that is as long as is known; of another its length, and nothing is read.
+    pub(crate) fn read_known(
+        &self,
+        at: &ObjectPath,
+        length_bytes: u64,
+    ) -> Result<Option<Result<Bytes, u64>>, object_store::Error> {
+        let read = self.wait(async {
+            let found = self.store.get(at).await?;
+            if found.meta.size != length_bytes {
+                return Ok(Err(found.meta.size));
+            }
+            found.bytes().await.map(Ok)
+        });
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(source) => Err(source),
+        }
+    }
+
     /// Removes an object; nothing happens where there is none.
     pub(crate) fn remove(&self, at: &ObjectPath) -> Result<(), object_store::Error> {
         match self.wait(self.store.delete(at)) {

@@ -57,10 +57,11 @@ impl Objects {
     }
 
     fn try_get(&self, handle: &ObjectHandle) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-        let read = self.medium.read(&self.path_of(&handle.name));
+        let read = self.medium.read_known(&self.path_of(&handle.name), handle.length_bytes);
         match read.map_err(|source| Error::medium(&format!("get object `{}`", handle.name), source))? {
             None => Err(Error::Missing { name: handle.name.clone() }),
-            Some(bytes) => pieces::decode(handle, &bytes),
+            Some(Ok(bytes)) => pieces::decode(handle, &bytes),
+            Some(Err(length_bytes)) => Err(pieces::other_length(handle, length_bytes)),
         }
     }
 

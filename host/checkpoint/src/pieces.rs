@@ -61,11 +61,10 @@ pub(crate) fn encode(name: &str, pieces: &[Arc<Vec<u8>>]) -> Encoded {
 
 /// The pieces of the object that `handle` names, checked as a whole before any is made.
 pub(crate) fn decode(handle: &ObjectHandle, bytes: &[u8]) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-    let object = || format!("object `{}` of the checkpoint store", handle.name);
-    let damaged = |reason: String| Error::Damaged { object: object(), reason };
+    let damaged = |reason: String| Error::Damaged { object: name_of(handle), reason };
     // The version comes before the checksum only where the whole is as the handle says: a damaged one says nothing.
     if bytes.len() as u64 != handle.length_bytes {
-        return Err(damaged(format!("{} bytes, expected {}", bytes.len(), handle.length_bytes)));
+        return Err(other_length(handle, bytes.len() as u64));
     }
     let found = xxh3_64(bytes);
     if found != handle.checksum {
@@ -79,13 +78,23 @@ pub(crate) fn decode(handle: &ObjectHandle, bytes: &[u8]) -> Result<Vec<Arc<Vec<
     let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(short)?;
     let version = u16::from_le_bytes(*version);
     if version > VERSION {
-        return Err(Error::NewerFormat { object: object(), found: version, most: VERSION });
+        return Err(Error::NewerFormat { object: name_of(handle), found: version, most: VERSION });
     }
     if !is_whole(bytes) {
         return Err(damaged("its own checksum does not fit".to_owned()));
     }
     let rest = rest.get(..rest.len().saturating_sub(CHECKSUM_BYTES)).ok_or_else(short)?;
     split(rest).ok_or_else(|| damaged("its pieces do not fill it".to_owned()))
+}
+
+/// The error of an object that has another length than `handle` says.
+pub(crate) fn other_length(handle: &ObjectHandle, length_bytes: u64) -> Error {
+    let reason = format!("{length_bytes} bytes, expected {}", handle.length_bytes);
+    Error::Damaged { object: name_of(handle), reason }
+}
+
+fn name_of(handle: &ObjectHandle) -> String {
+    format!("object `{}` of the checkpoint store", handle.name)
 }
 
 /// Whether the bytes of an object fit the checksum they end with.

@@ -93,6 +93,17 @@ fn every_single_damaged_byte_is_noticed() {
 }
 
 #[test]
+fn an_object_of_another_length_is_damage_and_is_not_read() {
+    let (root, store) = open();
+    let handle = store.objects.put("state/1", &pieces(&["first"])).unwrap();
+    // More than memory holds, and nothing on the disk.
+    fs::File::options().write(true).open(file_of(&root, "state/1")).unwrap().set_len(1 << 43).unwrap();
+    let error = store.objects.get(&handle).unwrap_err();
+    assert_eq!(error.code(), Some("E0401"));
+    assert!(error.to_string().contains("8796093022208 bytes, expected"), "{error}");
+}
+
+#[test]
 fn a_damaged_object_in_the_way_is_damage_and_not_another_content() {
     let (root, store) = open();
     let handle = store.objects.put("state/1", &pieces(&["first"])).unwrap();
