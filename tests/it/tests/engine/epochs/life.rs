@@ -7,6 +7,7 @@ use contract::CheckpointStore;
 use contract::doubles::MemorySink;
 use model::{Epoch, Parallelism};
 use protocol::manifest::CheckpointKind;
+use protocol::retention::ObjectName;
 use runtime::Outcome;
 
 use super::support::{LONG, Tap, Width, World, assert_counted, count, counting, drop_of, few_keys};
@@ -221,6 +222,8 @@ fn old_checkpoints_are_removed_and_what_is_kept_can_be_restored() {
         let stored = (world.log.list().unwrap().len(), world.objects.names().len());
         most = (most.0.max(stored.0), most.1.max(stored.1));
     }
+    // What is named otherwise is never collected.
+    assert!(world.objects.names().iter().all(|name| ObjectName::parse(name).is_some()));
     // A few manifests, and for the one subtask an image and the deltas since, for as many manifests as are kept.
     assert!(most.0 <= 8 && most.1 <= 48, "{most:?}");
     handle.abandon();
