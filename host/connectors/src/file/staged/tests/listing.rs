@@ -72,7 +72,8 @@ fn a_commit_that_is_damaged_newer_or_another_is_an_error_by_name() {
 
 #[test]
 fn a_commit_that_leads_out_of_its_lineage_is_refused_and_nothing_is_read() {
-    for name in ["/dev/zero", "data/../../secret.txt", "data/000000000000feed/../x.txt", "data/000000000000beef/x.txt"] {
+    for name in ["/dev/zero", "data/../../secret.txt", "data/000000000000feed/../x.txt", "data/000000000000beef/x.txt"]
+    {
         let root = tempfile::tempdir().expect("a directory");
         published(root.path());
         let commit = root.path().join(format!("_commits/{LINEAGE}/00000000000000000002.json"));
