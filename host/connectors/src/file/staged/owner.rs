@@ -86,7 +86,8 @@ fn check_layout(options: &StagedFileSinkOptions, there: &Owner) -> Result<(), Er
 /// Checks that nobody took the directory over; nobody does while what is returned is there.
 pub(super) fn hold_open(options: &StagedFileSinkOptions, lineage: LineageId) -> Result<File, Error> {
     let held = open(&options.path)?;
-    let locked = held.lock_shared();
+    // Not waited for: a publisher returns within a bound, and is asked again.
+    let locked = held.try_lock_shared().map_err(io::Error::from);
     ignore_unsupported(locked).map_err(|source| cannot_lock(&options.path, source))?;
     check_open(options, lineage)?;
     Ok(held)

@@ -290,3 +290,16 @@ fn a_directory_whose_owner_cannot_be_noted_is_not_ours() {
     let error = refused(&StagedFileSink::new(options(root.path(), FileLayout::Plain)), LINEAGE);
     assert_eq!(error.code(), Some("E0329"), "{error}");
 }
+
+#[test]
+fn a_publisher_does_not_wait_for_a_rewind_that_was_stopped() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(root.path(), FileLayout::Commits));
+    let staged = stage(&mut *open(&sink), 1, &["one"]);
+    let held = fs::File::open(root.path().join(".tidegate/owner.json")).expect("an owner");
+    held.try_lock().expect("nobody publishes");
+    let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("the directory is being taken over");
+    assert_eq!((error.code(), error.retry()), (Some("E0322"), Retry::Backoff), "{error}");
+    drop(held);
+    publisher(&sink).publish(Epoch(1), &staged).expect("nobody has it");
+}
