@@ -4,7 +4,7 @@
 //! before is gone, so a file with it holds nothing but the job's own records.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use model::LineageId;
@@ -14,6 +14,14 @@ use model::job::SinkCompression;
 pub(super) fn marker(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tidegate"))
+}
+
+/// Notes that `path` is written by `lineage`, for good: were the note lost with the power, what the file holds would
+/// be taken for an earlier run's.
+pub(super) fn mark(path: &Path, lineage: LineageId) -> io::Result<()> {
+    let mut file = File::create(marker(path))?;
+    file.write_all(lineage.to_string().as_bytes())?;
+    file.sync_all()
 }
 
 /// Whether `path` was written by `lineage`.

@@ -7,7 +7,8 @@
 //! # Invariants
 //! 1. A file ends after a whole record whenever nobody is inside a call: a write that fails is cut off,
 //!    and nothing is written after it.
-//! 2. [`contract::SinkWriter::close`] returns after file and directory are on the disk.
+//! 2. [`contract::SinkWriter::close`] returns after file and directory are on the disk, and so does what
+//!    [`contract::SinkWriter::stage`] hands over: no checkpoint counts what a loss of power would take.
 //! 3. A file has one writer, which holds its lock: another is refused, by whatever name it comes.
 //! 4. Only what `overwrite` allows is emptied or removed, and only files that have our names.
 //! 5. That is done at the first record or at close: a sink that was opened for a job that does not start
@@ -20,18 +21,18 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use contract::{Sink, SinkWriter, WriterTask};
+use contract::{Sink, SinkWriter, Staging, WriterTask};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::job::{FileSinkSpec, FormatSpec, SinkCompression};
-use model::{LineageId, RecordBatch};
+use model::{Epoch, LineageId, RecordBatch};
 
 use super::append;
 use super::error::Error;
 use super::options::FileSinkOptions;
 use super::parts::{self, PartName};
 use super::staged::HIDDEN;
-use crate::failure::FirstFailure;
+use crate::failure::SharedFailure;
 
 /// What is gathered before a write: a system call then costs less than a nanosecond a record.
 pub(super) const BUFFER_BYTES: usize = 256 * 1024;
@@ -183,7 +184,7 @@ impl Sink for FileSink {
             compression: self.options.compression,
             lines: LineStyle::of(&self.options.format),
         };
-        Ok(Box::new(FileWriter { part, failure: FirstFailure::default() }))
+        Ok(Box::new(FileWriter { part, failure: SharedFailure::default() }))
     }
 }
 
@@ -255,8 +256,8 @@ impl Part {
             self.holds_old = false;
         }
         if let Some(lineage) = self.marks.take() {
-            let path = append::marker(&self.path);
-            fs::write(&path, lineage.to_string()).map_err(|source| Error::Write { path, source })?;
+            append::mark(&self.path, lineage)
+                .map_err(|source| Error::Write { path: append::marker(&self.path), source })?;
         }
         while let Some((path, _lock)) = self.other_parts.pop() {
             match fs::remove_file(&path) {
@@ -308,12 +309,21 @@ impl Part {
     fn finish(&mut self) -> Result<(), Error> {
         self.replace_old()?;
         self.write_buffer()?;
-        let sync = || {
-            self.file.sync_all()?;
-            File::open(&self.directory)?.sync_all()
-        };
-        sync().map_err(|source| Error::Write { path: self.path.clone(), source })
+        sync(&self.file, &self.directory).map_err(|source| Error::Write { path: self.path.clone(), source })
     }
+
+    /// Hands what is gathered to the file, and what makes it durable to the caller.
+    fn stage(&mut self) -> Result<impl FnOnce() -> Result<(), Error> + Send + use<>, Error> {
+        self.write_buffer()?;
+        let (path, directory) = (self.path.clone(), self.directory.clone());
+        let file = self.file.try_clone().map_err(|source| Error::Write { path: path.clone(), source })?;
+        Ok(move || sync(&file, &directory).map_err(|source| Error::Write { path, source }))
+    }
+}
+
+fn sync(file: &File, directory: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    File::open(directory)?.sync_all()
 }
 
 pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -324,19 +334,25 @@ pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 struct FileWriter {
     part: Part,
-    failure: FirstFailure,
+    failure: SharedFailure,
 }
 
 impl SinkWriter for FileWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), contract::Error> {
-        self.failure.unless(|| self.part.append(batch))
+        self.failure.unless(|| Ok(self.part.append(batch)?))
     }
 
     fn flush(&mut self) -> Result<(), contract::Error> {
-        self.failure.unless(|| self.part.write_buffer())
+        self.failure.unless(|| Ok(self.part.write_buffer()?))
+    }
+
+    fn stage(&mut self, _epoch: Epoch) -> Result<Staging, contract::Error> {
+        let sync = self.failure.unless(|| Ok(self.part.stage()?))?;
+        let failure = self.failure.clone();
+        Ok(Box::new(move || failure.unless(|| Ok(sync().map(|()| Vec::new())?))))
     }
 
     fn close(&mut self) -> Result<(), contract::Error> {
-        self.failure.unless(|| self.part.finish())
+        self.failure.unless(|| Ok(self.part.finish()?))
     }
 }

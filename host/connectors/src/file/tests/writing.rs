@@ -1,6 +1,6 @@
 use contract::{Sink, WriterTask};
 use model::job::SinkCompression;
-use model::{OptionalColumn, Parallelism, RecordBatch, SubtaskIndex, Values};
+use model::{Epoch, OptionalColumn, Parallelism, RecordBatch, SubtaskIndex, Values};
 
 use super::super::{FileSink, FileSinkOptions};
 use super::*;
@@ -304,4 +304,19 @@ fn one_file_of_a_job_with_checkpoints_is_written_on_behind_its_last_whole_record
         let refused = write_as(&options, &checkpointed(8, 1), "4").expect_err("it is another history's");
         assert_eq!(refused.code(), Some("E0320"));
     }
+}
+
+#[test]
+fn an_epoch_is_not_staged_before_its_records_outlive_a_loss_of_power() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("out.jsonl");
+    // It takes what is written, and cannot be synced.
+    std::os::unix::fs::symlink("/dev/null", &path).expect("a link");
+    let sink = FileSink::new(sink(&path, FormatSpec::Json));
+    let mut writer = sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("opened");
+    writer.write(&batch(&[Some("1")])).expect("written");
+    let staging = writer.stage(Epoch(1)).expect("handed over");
+    let error = staging().expect_err("it is not durable");
+    assert_eq!(error.code(), Some("E0322"), "{error}");
+    assert!(writer.write(&batch(&[Some("2")])).is_err(), "the failure stands for all");
 }
