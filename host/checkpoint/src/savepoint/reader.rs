@@ -84,7 +84,8 @@ impl Reader {
 
     /// Checks a file against the metadata.
     fn check(&self, name: &str, expected: &EntriesFile) -> Result<(), Error> {
-        let mut file = self.open_file(name)?;
+        // No more than shows that it is too long: what lies there may have no end.
+        let mut file = self.open_file(name)?.take(expected.length_bytes.saturating_add(1));
         let path = self.folder.join(name);
         let (mut hash, mut length_bytes, mut buffer) = (Xxh3Default::new(), 0, vec![0; CHECK_BYTES]);
         loop {
@@ -95,6 +96,9 @@ impl Reader {
             }
             hash.update(bytes);
             length_bytes += bytes.len() as u64;
+        }
+        if length_bytes > expected.length_bytes {
+            return Err(self.damaged(name, format!("more bytes than the {} expected", expected.length_bytes)));
         }
         if length_bytes != expected.length_bytes {
             return Err(self.damaged(name, format!("{length_bytes} bytes, expected {}", expected.length_bytes)));

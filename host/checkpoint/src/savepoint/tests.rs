@@ -262,6 +262,17 @@ fn every_single_damaged_byte_of_every_file_is_noticed() {
 }
 
 #[test]
+fn a_file_that_goes_on_for_ever_is_damage_after_the_length_it_should_have() {
+    let (_root, folder) = written();
+    let file = folder.join("dedup.entries");
+    // Sparse: hashing all of it would take hours.
+    fs::File::options().write(true).open(&file).unwrap().set_len(1 << 43).unwrap();
+    let error = Reader::open(&folder).unwrap_err();
+    assert!(matches!(&error, Error::Damaged { file, .. } if file == "dedup.entries"), "{error}");
+    assert!(error.to_string().contains("more bytes than the"), "{error}");
+}
+
+#[test]
 fn damage_after_the_check_is_noticed_too() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("sp");
