@@ -303,3 +303,15 @@ fn a_publisher_does_not_wait_for_a_rewind_that_was_stopped() {
     drop(held);
     publisher(&sink).publish(Epoch(1), &staged).expect("nobody has it");
 }
+
+#[test]
+fn a_link_of_the_name_of_a_part_is_neither_written_through_nor_replaced() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let staged = stage(&mut *open(&sink), 1, &["one"]);
+    let part = root.path().join(format!("part-0000000001-00000-00000-{LINEAGE}.txt"));
+    std::os::unix::fs::symlink("elsewhere.txt", &part).expect("a link that leads nowhere");
+    let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("the name is taken");
+    assert_eq!((error.code(), error.retry()), (Some("E0328"), Retry::No));
+    assert!(part.is_symlink() && !root.path().join("elsewhere.txt").exists());
+}
