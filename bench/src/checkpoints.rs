@@ -278,7 +278,7 @@ impl Keeper {
     }
 
     fn manifest(&self) -> Manifest {
-        let state = OperatorState { module: None, states: scope().states, parts: self.parts.clone() };
+        let state = OperatorState { module: None, key: None, states: scope().states, parts: self.parts.clone() };
         Manifest {
             job: stored::job_name(),
             lineage: LineageId(1),

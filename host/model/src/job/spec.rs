@@ -1,5 +1,6 @@
 //! What a job file says, checked and with every default filled in.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -274,6 +275,17 @@ pub enum KeySpec {
     RecordKey,
     /// `$value`: the whole value.
     WholeValue,
+}
+
+/// As it is written.
+impl fmt::Display for KeySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Field(pointer) => pointer,
+            Self::RecordKey => "$key",
+            Self::WholeValue => "$value",
+        })
+    }
 }
 
 /// What a function may use.

@@ -165,6 +165,10 @@ pub struct SplitState {
 pub struct OperatorState {
     /// The component that wrote it; `None` for what is part of the host.
     pub module: Option<ModuleDigest>,
+    /// What its records were partitioned by, as the job file writes it; `None` where the function says so itself, and
+    /// in manifests that did not note it.
+    #[serde(default)]
+    pub key: Option<String>,
     /// What the state is, as the component described it.
     pub states: Vec<StateDescriptor>,
     /// Where it lies.

@@ -104,7 +104,12 @@ pub(crate) fn full() -> Manifest {
         sources: BTreeMap::from([(uid("orders"), SourceState { splits: vec![split] })]),
         operators: BTreeMap::from([(
             uid("dedup"),
-            OperatorState { module: Some(ModuleDigest([0xab; 32])), states: vec![state], parts },
+            OperatorState {
+                module: Some(ModuleDigest([0xab; 32])),
+                key: Some("/event_id".to_owned()),
+                states: vec![state],
+                parts,
+            },
         )]),
         sinks: BTreeMap::from([(uid("clean"), sink)]),
         ..bare(12, 7)
@@ -153,8 +158,9 @@ fn any_operator() -> impl Strategy<Value = OperatorState> {
         (any::<(u16, u16, u64)>(), kind, vec(any_object(), 0..3)).prop_map(|((first, end, epoch), kind, objects)| {
             Part { key_groups: range(first, end), kind, epoch: Epoch(epoch), objects }
         });
-    (option::of(any::<[u8; 32]>()), vec(any_state(), 0..3), vec(part, 0..4))
-        .prop_map(|(module, states, parts)| OperatorState { module: module.map(ModuleDigest), states, parts })
+    (option::of(any::<[u8; 32]>()), vec(any_state(), 0..3), vec(part, 0..4)).prop_map(|(module, states, parts)| {
+        OperatorState { module: module.map(ModuleDigest), key: None, states, parts }
+    })
 }
 
 fn any_sink() -> impl Strategy<Value = SinkState> {

@@ -137,7 +137,8 @@ impl Restarts {
         if is_fenced {
             return Verdict::GiveUp(GiveUp::Fenced);
         }
-        if blame == Blame::Config && retry == Retry::No {
+        // What a guest did it did to a record, and the third time says whether it is the record.
+        if retry == Retry::No && matches!(blame, Blame::Config | Blame::External) {
             return Verdict::GiveUp(GiveUp::NeedsChange);
         }
         if let Some((record, BAD_RECORD_FAILURES..)) = times {

@@ -135,3 +135,13 @@ proptest! {
         prop_assert_eq!(started, attempts.min(30));
     }
 }
+
+#[test]
+fn what_nothing_helps_is_not_tried_again() {
+    for blame in [Blame::Config, Blame::External] {
+        let hopeless = Failure { blame, retry: Retry::No, ..failure(3) };
+        assert_eq!(Restarts::new(spec(9)).after(hopeless, 0), Verdict::GiveUp(GiveUp::NeedsChange), "{blame:?}");
+    }
+    let of_ours = Failure { blame: Blame::Host, retry: Retry::No, ..failure(3) };
+    assert!(is_restart(&Restarts::new(spec(9)).after(of_ours, 0)), "a fault of the engine may not come again");
+}

@@ -10,7 +10,7 @@ use contract::{Error, Split};
 use model::{Blame, OperatorUid, Retry, StateDescriptor};
 use protocol::manifest::{Manifest, OperatorState};
 
-use crate::graph::JobGraph;
+use crate::graph::{FunctionNode, JobGraph};
 use crate::plan::dead_letters_uid;
 
 /// What may be dropped, as a user names it: `operator`, or `operator/state`.
@@ -52,11 +52,26 @@ pub(crate) fn fit(graph: &JobGraph, mut manifest: Manifest, drops: &Drops) -> Re
         if drops.operators.contains(&node.uid) {
             *known = OperatorState::default();
         } else if !known.parts.is_empty() {
+            check_key(node, known)?;
             let declared = &node.factory.descriptor().states;
             known.states.iter().try_for_each(|state| fits(&node.uid, state, declared, drops))?;
         }
     }
     Ok(manifest)
+}
+
+/// State lies under keys: by another one, a record would meet the state of a stranger.
+fn check_key(node: &FunctionNode, known: &OperatorState) -> Result<(), Error> {
+    let now = node.key.as_ref().map(ToString::to_string);
+    let (Some(kept), Some(now)) = (&known.key, now) else { return Ok(()) };
+    if *kept == now {
+        return Ok(());
+    }
+    let message = format!(
+        "function `{}` keeps state by `{kept}`: expected that key, found `{now}`; give it back, or name `{}` among those to drop",
+        node.uid, node.uid
+    );
+    Err(Error::new(Blame::Config, Retry::No, message).with_code("E0447"))
 }
 
 fn fits(uid: &OperatorUid, kept: &StateDescriptor, declared: &[StateDescriptor], drops: &Drops) -> Result<(), Error> {

@@ -22,6 +22,8 @@ pub(crate) struct Function {
     pub(crate) uid: OperatorUid,
     pub(crate) module: Option<ModuleDigest>,
     pub(crate) states: Vec<StateDescriptor>,
+    /// What its records are partitioned by.
+    pub(crate) key: Option<String>,
 }
 
 /// A sink as manifests know it.
@@ -70,6 +72,7 @@ impl Shape {
                     uid: node.uid.clone(),
                     module: node.factory.digest(),
                     states: node.factory.descriptor().states.clone(),
+                    key: node.key.as_ref().map(ToString::to_string),
                 })
                 .collect(),
             sinks: sinks.chain(letters).map(|(uid, delivery)| SinkShape { uid, delivery }).collect(),

@@ -138,6 +138,7 @@ impl Stock {
             let operator = manifest.operators.entry(function.uid.clone()).or_default();
             operator.module = function.module;
             operator.states.clone_from(&function.states);
+            operator.key.clone_from(&function.key);
         }
         for sink in &self.shape.sinks {
             let begun = SinkState { delivery: sink.delivery, published: None, pending: Vec::new() };

@@ -132,7 +132,8 @@ fn operator(
 ) -> Result<OperatorState, CliError> {
     let savepoint = reader.metadata();
     let Some(described) = savepoint.operators.get(uid) else { return Ok(OperatorState::default()) };
-    let mut state = OperatorState { module: described.module, states: described.states.clone(), parts: Vec::new() };
+    let mut state =
+        OperatorState { module: described.module, key: None, states: described.states.clone(), parts: Vec::new() };
     if described.entries.entries == 0 {
         return Ok(state);
     }

@@ -47,7 +47,7 @@ impl Host {
             sources: BTreeMap::from([(uid("source"), self.positions(around, epoch))]),
             operators: BTreeMap::from([(
                 uid("count"),
-                OperatorState { module: None, states: states(), parts: gather(parts.clone()) },
+                OperatorState { module: None, key: None, states: states(), parts: gather(parts.clone()) },
             )]),
             sinks: BTreeMap::from([(
                 uid("sink"),

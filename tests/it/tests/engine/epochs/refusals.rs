@@ -1,7 +1,9 @@
 //! Starts that are refused by name, with nothing changed, and what allows them.
 
 use contract::doubles::MemorySink;
+use model::job::KeySpec;
 use model::{Epoch, StateDescriptor, StateId, StateKind};
+use runtime::FunctionNode;
 
 use super::support::{LONG, Width, World, count, count_state, count_with, counting, few_keys};
 use crate::support::{Job, pass};
@@ -142,4 +144,22 @@ fn output_that_waits_to_be_published_is_not_left_with_a_sink_that_publishes_no_m
     world.drop_state = vec!["out".to_owned()];
     world.finish(&counting(&tap, &plain, ONE));
     assert_eq!(plain.texts().len(), 50);
+}
+
+#[test]
+fn state_is_not_looked_for_under_another_key() {
+    let sink = MemorySink::default().exactly_once();
+    let mut world = after_a_run(&sink);
+    let by_key = |key: KeySpec| {
+        let function = |node: &mut FunctionNode| node.key = Some(key);
+        Job::new().source("tap", few_keys(1, 200)).function("count", &["tap"], count(), function).sink(
+            "out",
+            &["count"],
+            sink.clone(),
+        )
+    };
+    let other = by_key(KeySpec::RecordKey);
+    assert_refused(&world, &other, "E0447", "expected that key, found `$key`");
+    world.drop_state = vec!["count".to_owned()];
+    world.try_start(&other).expect("what is dropped is not looked for").abandon();
 }
