@@ -137,7 +137,7 @@ pub fn choose(
         }
     };
     Ok(Recovery::Resume(Box::new(Resume {
-        publish_first: publish_first(manifest, job, ledgers),
+        publish_first: publish_first(manifest, job, ledgers, permissions),
         manifest: manifest.clone(),
         number,
         lineage,
@@ -218,9 +218,16 @@ fn behind(manifest: &Manifest, sink: &OperatorUid, ledgers: &Ledgers) -> Option<
     (found < Some(published)).then(|| (sink.clone(), published, found))
 }
 
-fn publish_first(manifest: &Manifest, job: &Job, ledgers: &Ledgers) -> BTreeMap<OperatorUid, Vec<PendingEpoch>> {
+/// Where a target was emptied with the user's word, what was staged in it is gone with what was published.
+fn publish_first(
+    manifest: &Manifest,
+    job: &Job,
+    ledgers: &Ledgers,
+    permissions: &Permissions,
+) -> BTreeMap<OperatorUid, Vec<PendingEpoch>> {
+    let was_emptied = |uid: &OperatorUid| permissions.ledger_behind && behind(manifest, uid, ledgers).is_some();
     let mut first = BTreeMap::new();
-    for (uid, sink) in manifest.sinks.iter().filter(|(uid, _)| job.publishing.contains(*uid)) {
+    for (uid, sink) in manifest.sinks.iter().filter(|(uid, _)| job.publishing.contains(*uid) && !was_emptied(uid)) {
         let published = ledgers.get(uid).copied().flatten();
         let mut pending: Vec<_> =
             sink.pending.iter().filter(|pending| Some(pending.epoch) > published).cloned().collect();

@@ -180,6 +180,8 @@ fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> 
             check_splits(graph, splits, &manifest)?;
             for (uid, sink) in &mut manifest.sinks {
                 sink.pending = resume.publish_first.get(uid).cloned().unwrap_or_default();
+                // What only the target knew is noted: an epoch published just before the end of the last incarnation.
+                sink.published = sink.published.max(ledgers.get(uid).copied().flatten());
             }
             let epoch = manifest.epoch;
             (manifest, Some(epoch))

@@ -130,6 +130,21 @@ fn a_target_that_was_emptied_is_not_gone_on_with_silently() {
 }
 
 #[test]
+fn a_target_is_missed_also_after_a_run_that_published_nothing() {
+    let sink = MemorySink::default().exactly_once();
+    let tap = few_keys(1, 100);
+    let mut world = World::new();
+    // The first run ends before any manifest can say that its only epoch is published; the second has nothing to do.
+    for _ in 0..2 {
+        world.finish(&counting(&tap, &sink, ONE));
+    }
+    let other = MemorySink::default().exactly_once();
+    assert_refused(&world, &counting(&tap, &other, ONE), "E0438", "`out`");
+    world.allow_emptied_target = true;
+    world.finish(&counting(&tap, &other, ONE));
+}
+
+#[test]
 fn output_that_waits_to_be_published_is_not_left_with_a_sink_that_publishes_no_more() {
     let (mut world, sink) = (World::new(), MemorySink::default().exactly_once());
     let tap = few_keys(1, 100).opened_to(50);

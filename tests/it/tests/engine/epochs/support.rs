@@ -39,6 +39,7 @@ pub(crate) struct World {
     pub(crate) options: Options,
     pub(crate) backlog_bytes: u64,
     pub(crate) drop_state: Vec<String>,
+    pub(crate) allow_emptied_target: bool,
     draws: Arc<Draws>,
 }
 
@@ -51,6 +52,7 @@ impl World {
             options: Options { interval: None, min_pause: Duration::ZERO, ..Options::default() },
             backlog_bytes: Durability::BACKLOG_BYTES,
             drop_state: Vec::new(),
+            allow_emptied_target: false,
             draws: Arc::new(Draws(AtomicU64::new(1))),
         }
     }
@@ -62,6 +64,7 @@ impl World {
         durability.options = self.options.clone();
         durability.backlog_bytes = self.backlog_bytes;
         durability.drop_state = self.drop_state.clone();
+        durability.ledger_behind = self.allow_emptied_target;
         durability
     }
 
