@@ -259,3 +259,16 @@ fn a_savepoint_of_another_job_or_with_other_key_groups_is_refused_by_name() {
     assert!(said.contains("E0475") && said.contains("128 key groups"), "{said}");
     assert_eq!(fs::read_dir(folder.join("elsewhere/jobs/copy/log")).expect("the log").count(), 0);
 }
+
+#[test]
+fn another_spelling_of_a_path_is_the_same_source() {
+    let folder = folder(COPY);
+    let folder = folder.path();
+    done(folder, &["run", "job.yaml"]);
+    std::os::unix::fs::symlink("in", folder.join("link")).expect("a link");
+    for spelled in ["./in/", "./in/../in", "link"] {
+        fs::write(folder.join("job.yaml"), COPY.replace("path: in }", &format!("path: {spelled} }}"))).expect("a file");
+        done(folder, &["run", "job.yaml"]);
+        assert_eq!(published(folder), ["one", "two"], "{spelled}");
+    }
+}

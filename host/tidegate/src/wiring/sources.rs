@@ -54,21 +54,33 @@ fn watermarks(spec: Option<WatermarkSpec>) -> Watermarks {
 }
 
 /// A file source whose splits are named from the directory of the job file: a position is found again however
-/// the job file was named, and after its directory was moved as a whole.
+/// the job file or the path of the source was spelled, and after the directory was moved as a whole. What lies
+/// elsewhere is named by its whole path.
 struct NamedFrom {
+    /// Without links.
     directory: PathBuf,
     files: FileSource,
 }
 
 impl NamedFrom {
     fn new(directory: &Path, files: FileSource) -> Self {
-        Self { directory: directory.to_owned(), files }
+        Self { directory: without_links(directory).unwrap_or_else(|| directory.to_owned()), files }
     }
 
     fn name(&self, path: String) -> String {
-        let inside = Path::new(&path).strip_prefix(&self.directory).ok().and_then(Path::to_str);
-        inside.map(str::to_owned).unwrap_or(path)
+        let file = Path::new(&path);
+        // A file may be a link that leads to another one tomorrow: its own name is what it is known by.
+        let place = file.parent().and_then(without_links).zip(file.file_name());
+        let Some(place) = place.map(|(folder, name)| folder.join(name)) else { return path };
+        let named = place.strip_prefix(&self.directory).unwrap_or(&place);
+        named.to_str().map(str::to_owned).unwrap_or(path)
     }
+}
+
+/// The one path of a folder that is there.
+fn without_links(folder: &Path) -> Option<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    std::fs::canonicalize(folder).ok()
 }
 
 impl Source for NamedFrom {
