@@ -42,7 +42,7 @@ mod start;
 
 pub use clock::SystemClock;
 pub use epochs::{
-    CheckpointCounts, CheckpointSummary, Condition, ConditionKind, Durability, SubtaskCheckpoint, start_durable,
+    CheckpointCounts, CheckpointSummary, Condition, ConditionKind, Durability, SubtaskCheckpoint, adopt, start_durable,
 };
 pub use failure::{Coordinates, JobFailure};
 pub use graph::{

@@ -3,7 +3,6 @@
 //! It names every implementation and wires them together; it holds no engine logic. Each command is a
 //! module of [`commands`]; what the job file says becomes a runtime graph in [`wiring`].
 
-mod adopt;
 mod args;
 mod commands;
 mod failpoints;

@@ -13,7 +13,7 @@ use protocol::coordinator::{Coordinator, Options, Start, SubtaskNumber};
 use protocol::host_clock::{DEFAULT_JUMP_LIMIT, HostClock};
 use protocol::key_group;
 use protocol::manifest::{CheckpointKind, Manifest, Part};
-use protocol::ownership::{LogEntry, Ownership, lineage_of};
+use protocol::ownership::{LineageChoice, LogEntry, Ownership, lineage_of};
 use protocol::recovery::{Ledgers, Permissions, Recovery};
 use protocol::retention::listed_output;
 
@@ -159,8 +159,9 @@ struct Ground {
 /// Claims the job, and finds what it goes on from.
 fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> Result<Ground, Error> {
     let drops = Drops::parse(&durability.drop_state)?;
-    let (ownership, entries) =
-        claim(durability.log.as_ref(), durability.randomness.as_ref(), &graph.name, &durability.owner)?;
+    let randomness = durability.randomness.as_ref();
+    let lineage = LineageChoice::Continue(LineageId(randomness.draw()));
+    let (ownership, entries) = claim(durability.log.as_ref(), randomness, &graph.name, &durability.owner, lineage)?;
     fail_point!("after-claim");
     let lineage = lineage_of(&entries).unwrap_or(ownership.lineage());
     let mut publishers = open_publishers(graph, lineage)?;

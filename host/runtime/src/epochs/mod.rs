@@ -18,6 +18,7 @@
 //! # Absent on purpose
 //! Decisions: when to trigger, what completes, what is aborted. They are in `protocol`.
 
+mod adopt;
 mod begin;
 pub(crate) mod driver;
 mod failures;
@@ -32,5 +33,6 @@ mod stock;
 mod sweep;
 mod work;
 
+pub use adopt::adopt;
 pub use begin::{Durability, start_durable};
 pub use status::{CheckpointCounts, CheckpointSummary, Condition, ConditionKind, SubtaskCheckpoint};

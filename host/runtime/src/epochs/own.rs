@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use contract::{CheckpointStore, Delivery, Error, ObjectNumber, Randomness, Sink};
-use model::{Blame, JobName, LineageId, OperatorUid, Retry};
+use model::{Blame, JobName, OperatorUid, Retry};
 use protocol::key_group;
 use protocol::manifest::{self, LogRecord, encode};
 use protocol::ownership::{self, ClaimStep, Claiming, Content, LineageChoice, LogEntry, Outcome, Ownership};
@@ -14,7 +14,7 @@ use super::driver::draw_nonce;
 use crate::graph::JobGraph;
 use crate::plan::dead_letters_uid;
 
-/// How often a claim whose outcome nobody knows is created again, one right after the other: a store that is
+/// How often a record whose outcome nobody knows is created again, one right after the other: a store that is
 /// away for longer is met by who starts jobs again.
 const MOST_TRIES: u32 = 8;
 
@@ -22,33 +22,41 @@ const MOST_TRIES: u32 = 8;
 const NEWER_FORMAT: &str = "E0402";
 
 /// Claims the job. Returns the right to its log, and the log before the claim.
-pub(crate) fn claim(
+pub(super) fn claim(
     log: &dyn CheckpointStore,
     randomness: &dyn Randomness,
     job: &JobName,
     owner: &str,
+    lineage: LineageChoice,
 ) -> Result<(Ownership, Vec<LogEntry>), Error> {
-    let lineage = LineageChoice::Continue(LineageId(randomness.draw()));
     let mut claiming = Claiming::new(job.clone(), owner.to_owned(), lineage);
     loop {
         let entries = read(log)?;
         let (number, claim) = claiming.propose(&entries).map_err(|error| not_claimed(&error))?;
-        let body = encode(&LogRecord::Claim(claim));
-        let nonce = draw_nonce(randomness);
-        let mut left = MOST_TRIES;
-        loop {
-            let created = log.create(number, nonce, &body);
-            let outcome = match &created {
-                Ok(creation) => Outcome::from(*creation),
-                Err(error) if error.retry() == Retry::Backoff => Outcome::Unknown,
-                Err(error) => return Err(error.repeat()),
-            };
-            match (claiming.after_create(outcome), created) {
-                (ClaimStep::Own(ownership), _) => return Ok((ownership, entries)),
-                (ClaimStep::ReadAgain, _) => break,
-                (ClaimStep::CreateAgain, Err(error)) if left == 0 => return Err(error),
-                (ClaimStep::CreateAgain, _) => left -= 1,
-            }
+        let outcome = create(log, number, randomness, &encode(&LogRecord::Claim(claim)))?;
+        if let ClaimStep::Own(ownership) = claiming.after_create(outcome) {
+            return Ok((ownership, entries));
+        }
+    }
+}
+
+/// Creates a record; while nobody knows whether it is there, the same one again.
+///
+/// # Errors
+/// When the store refuses, or the outcome stays unknown.
+pub(super) fn create(
+    log: &dyn CheckpointStore,
+    number: ObjectNumber,
+    randomness: &dyn Randomness,
+    body: &[u8],
+) -> Result<Outcome, Error> {
+    let nonce = draw_nonce(randomness);
+    let mut left = MOST_TRIES;
+    loop {
+        match log.create(number, nonce, body) {
+            Ok(creation) => return Ok(Outcome::from(creation)),
+            Err(error) if error.retry() == Retry::Backoff && left > 0 => left -= 1,
+            Err(error) => return Err(error),
         }
     }
 }

@@ -17,7 +17,6 @@ use protocol::retention::ObjectName;
 use state::MemoryBackend;
 
 use super::whole;
-use crate::adopt::adopt_with;
 use crate::report::{CliError, Problem};
 
 /// Segments are put together to objects of about this size.
@@ -76,7 +75,7 @@ pub(crate) fn start_from(folder: &Path, start: &Start<'_>) -> Result<Option<Mani
         })
     };
     let (log, job) = (start.store.log.as_ref(), &savepoint.job);
-    adopt_with(log, start.randomness, job, start.owner, lineage, manifest).map(Some)
+    runtime::adopt(log, start.randomness, job, start.owner, lineage, manifest).map(Some)
 }
 
 /// Whether the newest checkpoint came from a start with the savepoint.

@@ -10,7 +10,6 @@ use model::{EventTime, LineageId};
 use protocol::manifest::{CheckpointKind, Manifest, Rewound};
 
 use super::durable::{Place, owner};
-use crate::adopt::adopt;
 use crate::randomness::SystemRandomness;
 use crate::report::{CliError, Problem};
 
@@ -34,17 +33,21 @@ pub(super) fn begin(place: &mut Place, is_confirmed: bool) -> Result<(), CliErro
     }
     let randomness = SystemRandomness::open()?;
     let lineage = LineageId(randomness.draw());
-    let manifest = Manifest {
-        lineage,
-        kind: CheckpointKind::Restore,
-        rewound: Some(Rewound { lineage: newest.lineage, epoch: newest.epoch }),
-        watermark: EventTime::UNKNOWN,
-        parent: None,
-        sources: BTreeMap::new(),
-        operators: BTreeMap::new(),
-        sinks: BTreeMap::new(),
-        ..newest.clone()
+    let manifest = |generation| {
+        Ok::<_, CliError>(Manifest {
+            lineage,
+            generation,
+            kind: CheckpointKind::Restore,
+            rewound: Some(Rewound { lineage: newest.lineage, epoch: newest.epoch }),
+            watermark: EventTime::UNKNOWN,
+            parent: None,
+            sources: BTreeMap::new(),
+            operators: BTreeMap::new(),
+            sinks: BTreeMap::new(),
+            ..newest.clone()
+        })
     };
-    place.newest = Some(adopt(place.store.log.as_ref(), &randomness, &owner(), manifest)?);
+    let log = place.store.log.as_ref();
+    place.newest = Some(runtime::adopt(log, &randomness, &newest.job, &owner(), lineage, manifest)?);
     Ok(())
 }

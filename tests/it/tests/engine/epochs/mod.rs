@@ -1,5 +1,6 @@
 //! Jobs with checkpoints: what a crash, a rescale, a lost answer or another owner must not change.
 
+mod adopting;
 mod chaos;
 mod faults;
 mod life;

@@ -25,6 +25,12 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// Numbers that follow from a seed.
 pub(crate) struct Draws(AtomicU64);
 
+impl Draws {
+    pub(crate) fn from(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+}
+
 impl Randomness for Draws {
     fn draw(&self) -> u64 {
         self.0.fetch_add(1, Ordering::SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -53,7 +59,7 @@ impl World {
             backlog_bytes: Durability::BACKLOG_BYTES,
             drop_state: Vec::new(),
             allow_emptied_target: false,
-            draws: Arc::new(Draws(AtomicU64::new(1))),
+            draws: Arc::new(Draws::from(1)),
         }
     }
 
