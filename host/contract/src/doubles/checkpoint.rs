@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::{Blame, Retry};
 
-use crate::doubles::faults::{Faults, Hook, with_fault};
+use crate::doubles::faults::{FaultDesk, with_fault};
 use crate::doubles::{Fault, StoreCall};
 use crate::{CheckpointStore, Creation, Error, Nonce, ObjectNumber, StoredObject};
 
@@ -13,12 +13,12 @@ use crate::{CheckpointStore, Creation, Error, Nonce, ObjectNumber, StoredObject}
 #[derive(Clone, Debug, Default)]
 pub struct MemoryCheckpoints {
     inner: Arc<Mutex<Inner>>,
+    faults: Arc<FaultDesk>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     objects: BTreeMap<ObjectNumber, Held>,
-    faults: Faults,
     forgets_to_sync: bool,
     lists_without_newest: u32,
     rivals: VecDeque<StoredObject>,
@@ -45,13 +45,13 @@ impl MemoryCheckpoints {
 
     /// The next `count` calls of this kind go wrong so, after those arranged before.
     pub fn inject(&self, call: StoreCall, fault: Fault, count: u32) {
-        self.lock().faults.schedule(call, fault, count);
+        self.faults.schedule(call, fault, count);
     }
 
     /// Calls `hook` before every call, with the number. It may block, as a slow medium does, and must not call the
     /// store.
     pub fn before_calls(&self, hook: impl Fn(StoreCall, &str) + Send + Sync + 'static) {
-        self.lock().faults.hook = Some(Arc::new(hook));
+        self.faults.before_calls(hook);
     }
 
     /// The next `count` lists leave out the newest object, as a medium does that is not linearizable.
@@ -90,15 +90,6 @@ impl MemoryCheckpoints {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A panic of another test thread leaves a map that is whole.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins a call: the hook runs without the lock.
-    fn begin(&self, call: StoreCall, name: &str) -> Option<Fault> {
-        let hook: Option<Hook> = self.lock().faults.hook.clone();
-        if let Some(hook) = hook {
-            hook(call, name);
-        }
-        self.lock().faults.next(call)
     }
 }
 
@@ -155,22 +146,22 @@ impl Inner {
 
 impl CheckpointStore for MemoryCheckpoints {
     fn create(&self, number: ObjectNumber, nonce: Nonce, body: &[u8]) -> Result<Creation, Error> {
-        let fault = self.begin(StoreCall::Create, &number.to_string());
+        let fault = self.faults.begin(StoreCall::Create, &number.to_string());
         with_fault(fault, &format!("create object {number}"), || self.lock().create(number, nonce, body))
     }
 
     fn list(&self) -> Result<Vec<ObjectNumber>, Error> {
-        let fault = self.begin(StoreCall::List, "");
+        let fault = self.faults.begin(StoreCall::List, "");
         with_fault(fault, "list objects", || Ok(self.lock().list()))
     }
 
     fn remove(&self, number: ObjectNumber) -> Result<(), Error> {
-        let fault = self.begin(StoreCall::Remove, &number.to_string());
+        let fault = self.faults.begin(StoreCall::Remove, &number.to_string());
         with_fault(fault, &format!("remove object {number}"), || self.lock().remove(number))
     }
 
     fn read(&self, number: ObjectNumber) -> Result<Option<StoredObject>, Error> {
-        let fault = self.begin(StoreCall::Read, &number.to_string());
+        let fault = self.faults.begin(StoreCall::Read, &number.to_string());
         with_fault(fault, &format!("read object {number}"), || self.lock().read(number))
     }
 }

@@ -1,7 +1,7 @@
 //! Faults that a test arranges for the stores in memory.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::{Blame, Retry};
 
@@ -38,25 +38,54 @@ pub enum Fault {
 }
 
 /// What is called before every call, with its name or number; it may block, and must not call the store.
-pub(super) type Hook = Arc<dyn Fn(StoreCall, &str) + Send + Sync>;
+type Hook = Arc<dyn Fn(StoreCall, &str) + Send + Sync>;
 
-/// The faults that are still to come.
+/// The faults that are still to come, apart from what a store holds: a hook runs without any lock.
+#[derive(Debug, Default)]
+pub(super) struct FaultDesk(Mutex<Faults>);
+
+impl FaultDesk {
+    /// The next `count` calls of this kind go wrong so, after those arranged before.
+    pub(super) fn schedule(&self, call: StoreCall, fault: Fault, count: u32) {
+        self.lock().schedule(call, fault, count);
+    }
+
+    /// Calls `hook` before every call.
+    pub(super) fn before_calls(&self, hook: impl Fn(StoreCall, &str) + Send + Sync + 'static) {
+        self.lock().hook = Some(Arc::new(hook));
+    }
+
+    /// Begins a call, and gives the fault that it has.
+    pub(super) fn begin(&self, call: StoreCall, name: &str) -> Option<Fault> {
+        let hook = self.lock().hook.clone();
+        if let Some(hook) = hook {
+            hook(call, name);
+        }
+        self.lock().next(call)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Faults> {
+        // A panic of another test thread leaves a list that is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[derive(Default)]
-pub(super) struct Faults {
+struct Faults {
     scheduled: Vec<(StoreCall, Fault, u32)>,
-    pub(super) hook: Option<Hook>,
+    hook: Option<Hook>,
 }
 
 impl Faults {
     /// The next `count` calls of this kind go wrong so, after those arranged before.
-    pub(super) fn schedule(&mut self, call: StoreCall, fault: Fault, count: u32) {
+    fn schedule(&mut self, call: StoreCall, fault: Fault, count: u32) {
         if count > 0 {
             self.scheduled.push((call, fault, count));
         }
     }
 
     /// The fault of a call that is made now.
-    pub(super) fn next(&mut self, call: StoreCall) -> Option<Fault> {
+    fn next(&mut self, call: StoreCall) -> Option<Fault> {
         let at = self.scheduled.iter().position(|it| it.0 == call)?;
         let (_, fault, left) = self.scheduled.get_mut(at)?;
         let fault = *fault;

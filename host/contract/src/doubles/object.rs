@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::{Blame, HostTime, Retry};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::doubles::faults::{Faults, Hook, with_fault};
+use crate::doubles::faults::{FaultDesk, with_fault};
 use crate::doubles::{Fault, StoreCall};
 use crate::{Clock, Error, ListedObject, ObjectHandle, SnapshotStore, check_object_name};
 
@@ -14,13 +14,13 @@ use crate::{Clock, Error, ListedObject, ObjectHandle, SnapshotStore, check_objec
 #[derive(Clone, Default)]
 pub struct MemorySnapshots {
     inner: Arc<Mutex<Inner>>,
+    faults: Arc<FaultDesk>,
     clock: Option<Arc<dyn Clock>>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     objects: BTreeMap<String, Held>,
-    faults: Faults,
     forgets_to_sync: bool,
     capacity_bytes: Option<u64>,
 }
@@ -47,13 +47,13 @@ impl MemorySnapshots {
 
     /// The next `count` calls of this kind go wrong so, after those arranged before.
     pub fn inject(&self, call: StoreCall, fault: Fault, count: u32) {
-        self.lock().faults.schedule(call, fault, count);
+        self.faults.schedule(call, fault, count);
     }
 
     /// Calls `hook` before every call, with the name. It may block, as a slow medium does, and must not call the
     /// store.
     pub fn before_calls(&self, hook: impl Fn(StoreCall, &str) + Send + Sync + 'static) {
-        self.lock().faults.hook = Some(Arc::new(hook));
+        self.faults.before_calls(hook);
     }
 
     /// Puts that would hold more than this in all fail until there is room; `None` lifts the limit.
@@ -113,15 +113,6 @@ impl MemorySnapshots {
     fn now(&self) -> HostTime {
         self.clock.as_ref().map_or(HostTime(0), |clock| clock.now())
     }
-
-    /// Begins a call: the hook runs without the lock.
-    fn begin(&self, call: StoreCall, name: &str) -> Option<Fault> {
-        let hook: Option<Hook> = self.lock().faults.hook.clone();
-        if let Some(hook) = hook {
-            hook(call, name);
-        }
-        self.lock().faults.next(call)
-    }
 }
 
 impl Inner {
@@ -172,18 +163,18 @@ impl Inner {
 impl SnapshotStore for MemorySnapshots {
     fn put(&self, name: &str, pieces: &[Arc<Vec<u8>>]) -> Result<ObjectHandle, Error> {
         check_object_name(name)?;
-        let fault = self.begin(StoreCall::Put, name);
+        let fault = self.faults.begin(StoreCall::Put, name);
         let now = self.now();
         with_fault(fault, &format!("put object `{name}`"), || self.lock().put(name, pieces, now))
     }
 
     fn get(&self, handle: &ObjectHandle) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-        let fault = self.begin(StoreCall::Get, &handle.name);
+        let fault = self.faults.begin(StoreCall::Get, &handle.name);
         with_fault(fault, &format!("get object `{}`", handle.name), || self.lock().get(handle))
     }
 
     fn delete(&self, name: &str) -> Result<(), Error> {
-        let fault = self.begin(StoreCall::Delete, name);
+        let fault = self.faults.begin(StoreCall::Delete, name);
         with_fault(fault, &format!("delete object `{name}`"), || {
             self.lock().objects.remove(name);
             Ok(())
@@ -191,7 +182,7 @@ impl SnapshotStore for MemorySnapshots {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<ListedObject>, Error> {
-        let fault = self.begin(StoreCall::List, prefix);
+        let fault = self.faults.begin(StoreCall::List, prefix);
         with_fault(fault, &format!("list objects below `{prefix}`"), || Ok(self.lock().list(prefix)))
     }
 }
