@@ -21,7 +21,7 @@ use std::sync::Arc;
 use anyhow::ensure;
 use checkpoint::JobStore;
 use contract::{Creation, KeyedState, Nonce, ObjectHandle, ObjectNumber, SlotKeys, StateBackend, StatePart};
-use contract::{StateImage, StateScope, StateWrites};
+use contract::{StateImage, StateScope, StateWrites, gather_objects};
 use model::{
     Column, DEFAULT_KEY_GROUPS, Epoch, EventTime, Generation, HostTime, KeyGroup, KeyGroupRange, LineageId,
     OperatorUid, SlotIndex, StateDescriptor, StateId, StateKind,
@@ -44,8 +44,6 @@ pub(crate) use sweep::run;
 const ROWS: usize = 4096;
 /// Dead bytes that are reclaimed after each, as in the engine.
 const MAINTAIN_BYTES: usize = 512 << 10;
-/// Segments of an image are put together to objects of at least this size, as in the engine.
-const IMAGE_OBJECT_BYTES: usize = 32 << 20;
 /// Records of the log that are kept.
 const LOG_RECORDS: u64 = 3;
 
@@ -262,17 +260,9 @@ impl Keeper {
     }
 
     fn put_image(&self, image: StateImage) -> anyhow::Result<Vec<ObjectHandle>> {
-        let (mut objects, mut segments, mut bytes) = (Vec::new(), Vec::new(), 0);
-        let mut image = image.peekable();
-        while let Some(segment) = image.next() {
-            let segment = segment?;
-            bytes += segment.len();
-            segments.push(segment);
-            if bytes >= IMAGE_OBJECT_BYTES || image.peek().is_none() {
-                objects.push(self.store.objects.put(&self.object_name(objects.len()), &segments)?);
-                segments.clear();
-                bytes = 0;
-            }
+        let mut objects = Vec::new();
+        for pieces in gather_objects(image) {
+            objects.push(self.store.objects.put(&self.object_name(objects.len()), &pieces?)?);
         }
         Ok(objects)
     }

@@ -29,7 +29,8 @@ pub use function::{
     Staged, StateWrites, Task, Turn, UserFunction,
 };
 pub use object::{
-    ListedObject, MAX_OBJECT_NAME_BYTES, MAX_OBJECT_SEGMENT_BYTES, ObjectHandle, SnapshotStore, check_object_name,
+    ListedObject, MAX_OBJECT_NAME_BYTES, MAX_OBJECT_SEGMENT_BYTES, OBJECT_BYTES, ObjectHandle, SnapshotStore,
+    check_object_name, gather_objects,
 };
 pub use random::Randomness;
 pub use sink::{Delivery, Publisher, Sink, SinkWriter, StagedOutput, Staging, WriterTask};

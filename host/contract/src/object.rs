@@ -78,3 +78,30 @@ pub trait SnapshotStore: Send + Sync {
     /// When the medium does not answer.
     fn list(&self, prefix: &str) -> Result<Vec<ListedObject>, Error>;
 }
+
+/// Bytes after which an object of state is full: large enough that a request costs nothing beside its bytes, small enough
+/// to hold one in memory for each thread that uploads.
+pub const OBJECT_BYTES: usize = 32 << 20;
+
+/// Gathers the segments of an image or a delta to the pieces of objects, each full but the last.
+pub fn gather_objects(
+    mut segments: impl Iterator<Item = Result<Arc<Vec<u8>>, Error>>,
+) -> impl Iterator<Item = Result<Vec<Arc<Vec<u8>>>, Error>> {
+    std::iter::from_fn(move || {
+        let (mut pieces, mut bytes) = (Vec::new(), 0);
+        while bytes < OBJECT_BYTES {
+            match segments.next() {
+                Some(Ok(segment)) => {
+                    bytes += segment.len();
+                    pieces.push(segment);
+                }
+                Some(Err(error)) => return Some(Err(error)),
+                None => break,
+            }
+        }
+        (!pieces.is_empty()).then_some(Ok(pieces))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use contract::{CheckpointStore, Creation, Error, Nonce, ObjectHandle, ObjectNumber, SnapshotStore, Staging};
-use contract::{StagedOutput, StateDelta, StateImage};
+use contract::{StagedOutput, StateDelta, StateImage, gather_objects};
 use fail::fail_point;
 use model::{Blame, Epoch, Retry};
 use protocol::coordinator::SubtaskNumber;
@@ -20,10 +20,6 @@ use protocol::coordinator::SubtaskNumber;
 use super::link::{EpochLink, Message};
 use super::sweep::{SweepRules, sweep};
 use crate::control::Control;
-
-/// Segments of an image are put together to objects of at least this size: large enough that a request costs
-/// nothing beside its bytes, small enough to hold one in memory for each thread.
-const IMAGE_OBJECT_BYTES: usize = 32 << 20;
 
 /// The first and the longest pause before a store is asked again.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -224,20 +220,10 @@ impl Medium {
 
     fn keep_image(&self, prefix: &str, image: StateImage) -> Result<Option<Vec<ObjectHandle>>, Error> {
         let mut objects = Vec::new();
-        let mut segments = Vec::new();
-        let mut bytes = 0;
-        let mut image = image.peekable();
-        while let Some(segment) = image.next() {
-            let segment = segment?;
-            bytes += segment.len();
-            segments.push(segment);
-            if bytes >= IMAGE_OBJECT_BYTES || image.peek().is_none() {
-                let name = format!("{prefix}-{}", objects.len());
-                let Some(handle) = self.put(&name, &segments)? else { return Ok(None) };
-                objects.push(handle);
-                segments.clear();
-                bytes = 0;
-            }
+        for pieces in gather_objects(image) {
+            let name = format!("{prefix}-{}", objects.len());
+            let Some(handle) = self.put(&name, &pieces?)? else { return Ok(None) };
+            objects.push(handle);
             if self.control.is_stopped() {
                 return Ok(None);
             }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use checkpoint::JobStore;
 use checkpoint::savepoint::{Metadata, Reader};
-use contract::{Randomness, SnapshotStore, StateBackend};
+use contract::{Randomness, SnapshotStore, StateBackend, gather_objects};
 use model::job::JobSpec;
-use model::{Generation, KeyGroup, KeyGroupRange, LineageId, ObjectHandle, OperatorUid, SubtaskIndex};
+use model::{Generation, KeyGroup, KeyGroupRange, LineageId, OperatorUid, SubtaskIndex};
 use protocol::key_group;
 use protocol::manifest::{
     CheckpointKind, Manifest, OperatorState, Part, PartKind, Rewound, SinkState, SourceState, SplitState,
@@ -18,9 +17,6 @@ use state::MemoryBackend;
 
 use super::whole;
 use crate::report::{CliError, Problem};
-
-/// Segments are put together to objects of about this size.
-const OBJECT_BYTES: usize = 32 << 20;
 
 /// What a job is started from.
 pub(crate) struct Start<'a> {
@@ -142,32 +138,18 @@ fn operator(
         table.import(entry)?;
     }
     let mut kept = Vec::new();
-    let name = |number| ObjectName {
-        folder: "state".to_owned(),
-        generation,
-        epoch: savepoint.epoch,
-        operator: uid.clone(),
-        subtask: SubtaskIndex(0),
-        number,
-    };
-    let mut pieces: Vec<Arc<Vec<u8>>> = Vec::new();
-    let mut put = |pieces: &mut Vec<Arc<Vec<u8>>>| -> Result<(), CliError> {
-        if !pieces.is_empty() {
-            let number = u32::try_from(kept.len()).unwrap_or(u32::MAX);
-            let object: ObjectHandle = objects.put(&name(number).to_string(), pieces)?;
-            kept.push(object);
-            pieces.clear();
-        }
-        Ok(())
-    };
     // Everything changed since the table was opened.
-    for segment in table.snapshot()?.segments {
-        pieces.push(segment);
-        if pieces.iter().map(|piece| piece.len()).sum::<usize>() >= OBJECT_BYTES {
-            put(&mut pieces)?;
-        }
+    for pieces in gather_objects(table.snapshot()?.segments.into_iter().map(Ok)) {
+        let name = ObjectName {
+            folder: "state".to_owned(),
+            generation,
+            epoch: savepoint.epoch,
+            operator: uid.clone(),
+            subtask: SubtaskIndex(0),
+            number: u32::try_from(kept.len()).unwrap_or(u32::MAX),
+        };
+        kept.push(objects.put(&name.to_string(), &pieces?)?);
     }
-    put(&mut pieces)?;
     let key_groups = KeyGroupRange { first: KeyGroup(0), end: KeyGroup(savepoint.key_groups) };
     state.parts.push(Part { key_groups, kind: PartKind::Image, epoch: savepoint.epoch, objects: kept });
     Ok(state)
