@@ -18,7 +18,6 @@
 
 use model::{Epoch, KeyGroup, KeyGroupRange, ObjectHandle};
 
-use crate::key_group::Assignment;
 use crate::manifest::{Part, PartKind};
 
 #[cfg(test)]
@@ -37,14 +36,6 @@ pub fn inherit(parts: &[Part], range: &KeyGroupRange) -> Vec<Part> {
     let mut inherited: Vec<Part> = restricted.collect();
     order(&mut inherited);
     inherited
-}
-
-/// What each subtask inherits, by subtask.
-#[must_use]
-pub fn spread(parts: &[Part], assignment: Assignment) -> Vec<Vec<Part>> {
-    (0..assignment.parallelism().0)
-        .map(|subtask| inherit(parts, &assignment.range_of(model::SubtaskIndex(subtask))))
-        .collect()
 }
 
 /// The parts of the whole operator, from those of its subtasks.

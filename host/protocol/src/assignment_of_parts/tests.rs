@@ -8,9 +8,14 @@ use crate::key_group::Assignment;
 use crate::manifest::samples::{object, range};
 use crate::manifest::{Part, PartKind};
 
-use super::{MAX_DELTAS, add_delta, gather, inherit, is_image_due, replace_by_image, spread};
+use super::{MAX_DELTAS, add_delta, gather, inherit, is_image_due, replace_by_image};
 
 const GROUPS: u16 = 12;
+
+/// What each subtask inherits, by subtask.
+fn spread(parts: &[Part], assignment: Assignment) -> Vec<Vec<Part>> {
+    (0..assignment.parallelism().0).map(|subtask| inherit(parts, &assignment.range_of(SubtaskIndex(subtask)))).collect()
+}
 
 /// What a part's objects hold: by key group, the writes of one epoch, or all that is there.
 type Stored = BTreeMap<String, BTreeMap<u16, Vec<u64>>>;

@@ -179,10 +179,8 @@ pub enum Fact {
         /// What happened, for a person.
         why: String,
     },
-    /// All sources have reached their ends.
+    /// All sources have reached their ends, or were told to stop: what they read is to be made visible.
     SourcesEnded,
-    /// Somebody wants the job to stop, with everything it read made visible.
-    StopRequested,
     /// Somebody wants a checkpoint that begins after this.
     Asked {
         /// Who is answered.

@@ -214,7 +214,7 @@ impl Coordinator {
             Fact::PublishRefused { sink, epoch, why } => {
                 self.fail(FailReason::PublishRefused { sink, epoch, why }, commands);
             }
-            Fact::SourcesEnded | Fact::StopRequested => self.is_final_due = true,
+            Fact::SourcesEnded => self.is_final_due = true,
             Fact::Asked { asker } => self.asked(asker, commands),
             Fact::Store(phase) => self.store = phase,
         }

@@ -274,7 +274,7 @@ fn the_end_of_all_sources_brings_a_final_checkpoint_and_then_the_end() {
 #[test]
 fn the_final_checkpoint_is_tried_again_however_often_it_times_out() {
     let mut two = two();
-    steps(&mut two, 3, [Fact::StopRequested]);
+    steps(&mut two, 3, [Fact::SourcesEnded]);
     for round in 0..10 {
         let at = 3 + round * 61;
         let aborted = tick(&mut two, at + 60);
@@ -288,7 +288,7 @@ fn the_final_checkpoint_is_tried_again_however_often_it_times_out() {
 fn a_checkpoint_in_progress_ends_before_the_final_one_begins() {
     let mut two = two();
     tick(&mut two, 10);
-    assert_eq!(two.step(seconds(11), Fact::StopRequested), []);
+    assert_eq!(two.step(seconds(11), Fact::SourcesEnded), []);
     settle(&mut two, 12, 1);
     assert_eq!(two.step(seconds(13), created(1)).last(), Some(&trigger(2, CheckpointKind::Final)));
 }

@@ -243,7 +243,7 @@ impl World {
                 }
             }
             Event::Store(phase) => self.tell(Fact::Store(phase)),
-            Event::Stop => self.tell(Fact::StopRequested),
+            Event::Stop => self.tell(Fact::SourcesEnded),
         }
     }
 
