@@ -168,6 +168,15 @@ impl Coordinator {
         }
     }
 
+    /// The epoch of the checkpoint in progress.
+    #[must_use]
+    pub fn in_progress(&self) -> Option<Epoch> {
+        match &self.phase {
+            Phase::Collecting(checkpoint) | Phase::Creating { checkpoint, .. } => Some(checkpoint.epoch),
+            Phase::Idle | Phase::Ending | Phase::Over => None,
+        }
+    }
+
     /// The last complete checkpoint of this incarnation, and when it became so.
     #[must_use]
     pub fn last_complete(&self) -> Option<(Epoch, Duration)> {

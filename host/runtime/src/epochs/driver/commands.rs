@@ -20,13 +20,11 @@ impl Driver {
         let Medium { link, control, .. } = &self.medium;
         match command {
             Command::Trigger { epoch, .. } => {
-                self.state.is_busy = true;
                 self.state.triggered.insert(epoch, control.clock().elapsed());
                 link.trigger(epoch);
                 control.wake_all();
             }
             Command::Abort { epoch, reason } => {
-                self.state.is_busy = false;
                 self.state.counts.aborted += 1;
                 tracing::warn!(epoch = epoch.0, "checkpoint aborted: {reason}");
                 link.abort(epoch);
@@ -34,7 +32,6 @@ impl Driver {
             }
             Command::CreateManifest { epoch, kind, owed_from } => self.create(epoch, kind, owed_from),
             Command::Complete { epoch, .. } => {
-                self.state.is_busy = false;
                 self.state.counts.complete += 1;
                 link.complete(epoch);
             }

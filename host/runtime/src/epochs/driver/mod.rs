@@ -70,8 +70,6 @@ pub(crate) struct DriverState {
     stopped_sources: usize,
     began: Duration,
     is_over: bool,
-    /// Whether an epoch is in progress.
-    is_busy: bool,
     /// Whether old checkpoints are being removed.
     is_sweeping: bool,
     counts: CheckpointCounts,
@@ -134,7 +132,9 @@ impl Driver {
 
     /// Sources wait for room that only a checkpoint makes: it is not left to the interval.
     fn make_room(&mut self) {
-        let is_idle = !self.state.is_busy && self.coordinator.unpublished() == 0 && self.coordinator.hold().is_none();
+        let coordinator = &self.coordinator;
+        let is_idle =
+            coordinator.in_progress().is_none() && coordinator.unpublished() == 0 && coordinator.hold().is_none();
         if is_idle && self.medium.link.is_full() {
             let asker = AskerId(self.state.next_asker);
             self.state.next_asker += 1;
