@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::{TimeUnit, pointer_steps};
+use runtime::EventTimeCut;
 
 /// Runs your functions, compiled to WebAssembly, over streams of records, and never lets a record
 /// through twice.
@@ -57,7 +59,7 @@ pub(crate) enum Command {
     /// Run a function over records in batch sizes 1, 7 and 512, with its instance thrown away in
     /// between, and compare what comes out with what is expected.
     #[command(after_help = "Example:\n  tidegate test examples/dedup/guest --key /id \
-        --input input.jsonl --expect expected.jsonl")]
+        --event-time /delivered_at:ms --input input.jsonl --expect expected.jsonl")]
     Test(Test),
     /// Run one job in this process.
     #[command(after_help = "Examples:\n  tidegate run examples/dedup/job.yaml\n  \
@@ -165,6 +167,10 @@ pub(crate) struct Test {
     /// Where the key of a keyed function stands: a JSON pointer, or `$value`.
     #[arg(long, value_name = "PATH")]
     pub(crate) key: Option<String>,
+    /// Where the event time of a record stands, and what it means: `/at:ms`. Units: s, ms, us, ns, rfc3339.
+    /// Needed by a function with state that expires by event time.
+    #[arg(long, value_name = "PATH:UNIT", value_parser = read_event_time)]
+    pub(crate) event_time: Option<EventTimeCut>,
     /// How values are read.
     #[arg(long, value_enum, default_value_t = TestFormat::Json)]
     pub(crate) format: TestFormat,
@@ -174,6 +180,21 @@ pub(crate) struct Test {
     /// Print what comes out of the first output instead of comparing.
     #[arg(long, conflicts_with = "expect")]
     pub(crate) print: bool,
+}
+
+/// Reads `/at:ms`.
+fn read_event_time(text: &str) -> Result<EventTimeCut, String> {
+    let (path, unit) = text.rsplit_once(':').ok_or("expected a path and a unit, such as `/at:ms`")?;
+    let unit = match unit {
+        "s" => TimeUnit::S,
+        "ms" => TimeUnit::Ms,
+        "us" => TimeUnit::Us,
+        "ns" => TimeUnit::Ns,
+        "rfc3339" => TimeUnit::Rfc3339,
+        _ => return Err(format!("unit `{unit}`: expected one of s, ms, us, ns, rfc3339")),
+    };
+    pointer_steps(path).map_err(|why| format!("path `{path}`: expected a JSON pointer such as `/at`, {why}"))?;
+    Ok(EventTimeCut { path: path.to_owned(), unit })
 }
 
 /// How `tidegate test` reads values.

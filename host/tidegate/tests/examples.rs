@@ -186,3 +186,29 @@ fn airport_delays_gives_figures_and_alerts() {
         assert_eq!(sorted_json(found.iter().map(String::as_str)), sorted_json(expected.lines()), "{output}");
     }
 }
+
+#[test]
+fn the_function_of_an_example_is_tested_as_the_help_says() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dedup/guest");
+    let record = |id: &str, at: u64| format!("{{\"id\":\"{id}\",\"delivered_at\":{at}}}\n");
+    let week = 7 * 24 * 3600 * 1000;
+    // The last comes when the first has expired.
+    let input = [record("a", 1), record("b", 2), record("a", week), record("a", week + 1)];
+    fs::write(folder.path().join("input.jsonl"), input.concat()).expect("write the input");
+    let expected = [&input[0], &input[1], &input[3]].map(String::as_str).concat();
+    fs::write(folder.path().join("expected.jsonl"), expected).expect("write what is expected");
+    let test = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command.arg("test").arg(&guest).args(["--key", "/id", "--input", "input.jsonl", "--expect", "expected.jsonl"]);
+        command.args(more).current_dir(folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+        command.output().expect("the binary starts")
+    };
+    let tested = test(&["--event-time", "/delivered_at:ms"]);
+    let said = String::from_utf8_lossy(&tested.stdout);
+    assert!(said.contains("ok: 3 records as expected"), "{said}{}", String::from_utf8_lossy(&tested.stderr));
+    let refused = test(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--event-time is missing"));
+    assert_eq!(test(&["--event-time", "/at:days"]).status.code(), Some(2));
+}

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &New, output: OutputFormat) -> Result<ExitCode, CliError
         OutputFormat::Human => {
             let compare = match template {
                 Template::Dedup => {
-                    "  tidegate test --key /id --input input.jsonl --expect expected.jsonl    # whatever the batches\n"
+                    "  tidegate test --key /id --event-time /at:ms --input input.jsonl --expect expected.jsonl    # whatever the batches\n"
                 }
                 Template::Map | Template::Window => "",
             };

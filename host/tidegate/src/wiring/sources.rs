@@ -113,7 +113,12 @@ pub(super) fn is_endless(source: &SourceSpec) -> bool {
 }
 
 /// A source that reads one file, for `tidegate test`.
-pub(crate) fn test_source(uid: OperatorUid, path: &Path, read_as: TestFormat) -> Result<SourceNode, CliError> {
+pub(crate) fn test_source(
+    uid: OperatorUid,
+    path: &Path,
+    read_as: TestFormat,
+    event_time: Option<EventTimeCut>,
+) -> Result<SourceNode, CliError> {
     /// Longer than any record a person would put into a test.
     const MAX_RECORD_BYTES: u64 = 16 << 20;
     let spec = match read_as {
@@ -133,7 +138,7 @@ pub(crate) fn test_source(uid: OperatorUid, path: &Path, read_as: TestFormat) ->
         uid,
         source: Arc::new(source),
         format: format(&spec, &columns),
-        event_time: None,
+        event_time,
         watermark: Watermarks::default(),
         on_error: OnError::Fail,
         parallelism: Parallelism(1),

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliErro
     check_config(&args.config)?;
     let modules = Modules::new(&LoadOptions::default())?;
     let factory = modules.open(&args.path, &model::job::DEFAULT_LIMITS)?;
+    check_event_time(args, factory.descriptor())?;
     let names: Vec<String> = factory.descriptor().outputs.iter().map(|port| port.name.clone()).collect();
     if args.print {
         let results = run_once(args, &factory, 512)?;
@@ -174,7 +175,7 @@ fn graph(
     let mut graph = JobGraph::new(name);
     graph.settings.batch.max_rows = rows;
     graph.settings.renew_instances = true;
-    graph.sources.push(test_source(uid("input")?, &args.input, args.format)?);
+    graph.sources.push(test_source(uid("input")?, &args.input, args.format, args.event_time.clone())?);
     graph.functions.push(FunctionNode {
         uid: uid("function")?,
         inputs: vec![FunctionInput { input: InputId(0), from: InputRef { from: uid("input")?, output: None } }],
@@ -199,6 +200,20 @@ fn graph(
         sinks.push((port.name.clone(), sink));
     }
     Ok((graph, sinks))
+}
+
+/// State that expires by event time needs records that have one.
+fn check_event_time(args: &Test, descriptor: &model::Descriptor) -> Result<(), CliError> {
+    let by_event_time = |ttl: model::Ttl| ttl.clock == model::TtlClock::EventTime;
+    let expiring = descriptor.states.iter().find(|state| state.ttl.is_some_and(by_event_time));
+    match expiring {
+        Some(state) if args.event_time.is_none() && !descriptor.assigns => {
+            let message = format!("state `{}` expires by event time: --event-time is missing", state.name);
+            Err(CliError::usage(message)
+                .with_help("say where the time stands and what it means: `--event-time /at:ms`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn key_spec(args: &Test, descriptor: &model::Descriptor) -> Result<Option<KeySpec>, CliError> {
