@@ -29,7 +29,7 @@ pub(crate) fn command() -> Result<()> {
     let built = stages.run("setup", setup::stage)
         && stages.run("build tidegate", || {
             // A test beside the binary makes cargo decide the features as for the tests: no dependency is compiled twice.
-            let arguments = ["build", "--workspace", "--bin", "tidegate", "--test", "tree"];
+            let arguments = ["build", "--workspace", "--no-default-features", "--bin", "tidegate", "--test", "tree"];
             run(cargo(&root).args(arguments)).map(|()| Outcome::done())
         })
         && stages.run("build the function", || {

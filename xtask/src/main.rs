@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod demo;
+mod native;
 mod setup;
 mod shell;
 mod stages;
@@ -40,12 +41,17 @@ enum Command {
     #[command(after_help = "Example:\n  cargo xtask demo")]
     Demo,
     /// Run every test: rooms, SDK, examples, documentation.
-    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test -p model -p format\n  \
-        cargo xtask test -- epoch      # only tests whose name holds `epoch`")]
+    #[command(
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --lean      # no C++ to compile\n  cargo xtask test -p model -p format\n  \
+        cargo xtask test -- epoch      # only tests whose name holds `epoch`"
+    )]
     Test {
         /// Only the tests of these rooms.
         #[arg(long, short, value_name = "ROOM")]
         package: Vec<String>,
+        /// Leave out state on RocksDB, whose C++ compiles for 11 to 13 minutes the first time, and storage on S3.
+        #[arg(long)]
+        lean: bool,
         /// What to pass to the tests.
         #[arg(last = true)]
         filter: Vec<String>,
@@ -96,7 +102,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Setup => setup::command(),
         Command::Demo => demo::command(),
-        Command::Test { package, filter } => test::command(&package, &filter),
+        Command::Test { package, lean, filter } => test::command(&package, lean, &filter),
         Command::Verify { fast } => verify::command(fast),
         Command::Sim { seeds, seed } => test::sim(seeds, seed),
         Command::Bench { arguments } => verify::bench(&arguments),

@@ -1,5 +1,6 @@
 //! What a machine needs beyond cargo: a compiler for `wasm32-unknown-unknown`.
 
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -68,23 +69,27 @@ fn install_with_apt(facts: &Facts) -> Result<()> {
         bail!("not root: run `apt-get install {}` as root", packages.join(" "));
     }
     println!("installing {} with apt-get", packages.join(", "));
+    apt_install(&packages).context("install Debian's compiler for the target")?;
+    // Only now it is known which linker reads what that compiler writes.
+    let linker = Facts::probe(&root()?).debian_packages();
+    if linker.is_empty() {
+        return Ok(());
+    }
+    apt_install(&linker).context("install its linker")
+}
+
+/// Installs Debian's packages; only root can.
+pub(crate) fn apt_install(packages: &[impl AsRef<OsStr>]) -> Result<()> {
     let apt = |arguments: &[&str]| {
         let mut command = Command::new("apt-get");
         command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         command
     };
     run(&mut apt(&["update", "--quiet"])).context("read the package lists")?;
-    let mut install = apt(&["install", "--yes", "--quiet", "--no-install-recommends"]);
-    run(install.args(packages)).context("install Debian's compiler for the target")?;
-    // Only now it is known which linker reads what that compiler writes.
-    let linker = Facts::probe(&root()?).debian_packages();
-    if linker.is_empty() {
-        return Ok(());
-    }
-    run(apt(&["install", "--yes", "--quiet", "--no-install-recommends"]).args(linker)).context("install its linker")
+    run(apt(&["install", "--yes", "--quiet", "--no-install-recommends"]).args(packages))
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

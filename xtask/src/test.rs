@@ -7,17 +7,19 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::setup;
 use crate::shell::{cargo, root, run_seeing};
 use crate::stages::{Outcome, Stages};
 use crate::tally::Tally;
+use crate::{native, setup};
 
 /// Runs the tests; the last line is their count.
-pub(crate) fn command(packages: &[String], filter: &[String]) -> Result<()> {
+pub(crate) fn command(packages: &[String], lean: bool, filter: &[String]) -> Result<()> {
     let mut stages = Stages::default();
     let mut tally = Tally::default();
-    if stages.run("setup", setup::stage) {
-        stages_of(&mut stages, &mut tally, packages, filter)?;
+    let features = if lean { Vec::new() } else { native::features_of(packages) };
+    let ready = stages.run("setup", setup::stage);
+    if ready && (features.is_empty() || stages.run("setup for C++", native::stage)) {
+        stages_of(&mut stages, &mut tally, &Scope { packages, features: &features }, filter)?;
     }
     let finished = stages.finish("test");
     println!("\n{tally}");
@@ -39,13 +41,24 @@ pub(crate) fn sim(seeds: u64, seed: Option<u64>) -> Result<()> {
     stages.finish("sim")
 }
 
+/// What is tested.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// The rooms; none: all.
+    pub(crate) packages: &'a [String],
+    /// What names their features to cargo.
+    pub(crate) features: &'a [String],
+}
+
 /// The stages of the tests, for commands that have others too.
-pub(crate) fn stages_of(stages: &mut Stages, tally: &mut Tally, packages: &[String], filter: &[String]) -> Result<()> {
+pub(crate) fn stages_of(stages: &mut Stages, tally: &mut Tally, what: &Scope<'_>, filter: &[String]) -> Result<()> {
     let root = root()?;
+    let Scope { packages, features } = *what;
     let mut scope: Vec<&str> = packages.iter().flat_map(|name| ["-p", name]).collect();
     if scope.is_empty() {
         scope.push("--workspace");
     }
+    scope.extend(features.iter().map(String::as_str));
     let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
     // Building apart from running shows where the time goes, and fails before the first test runs.
     let built = stages.run("build tests", || {

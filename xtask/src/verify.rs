@@ -7,26 +7,31 @@ use anyhow::{Context, Result, bail};
 use crate::shell::{cargo, has, root, run};
 use crate::stages::{Outcome, Stages};
 use crate::tally::Tally;
-use crate::{setup, test};
+use crate::{native, setup, test};
 
 /// Everything that has to hold. Every stage runs, so that one failure does not hide another.
 pub(crate) fn command(fast: bool) -> Result<()> {
     let root = root()?;
     let mut stages = Stages::default();
     let mut tally = Tally::default();
-    let ready = stages.run("setup", setup::stage);
+    let features = native::features_of(&[]);
+    let ready = stages.run("setup", setup::stage) && stages.run("setup for C++", native::stage);
     stages.run("format", || for_each_workspace(&root, &every_workspace(&root), &["fmt", "--all", "--check"], &[]));
     stages.run("tidy", || cargo_stage(&root, &["test", "--quiet", "--package", "tidy"]));
     stages.run("lints", || {
-        let linted = linted_workspaces(&root);
-        for_each_workspace(&root, &linted, &["clippy", "--workspace", "--all-targets"], &["--", "-D", "warnings"])
+        let whole: Vec<&str> = ["clippy", "--workspace", "--all-targets"].into_iter().chain(named(&features)).collect();
+        cargo_stage(&root, &[&whole[..], &["--", "-D", "warnings"]].concat())
+    });
+    stages.run("lints of guests", || {
+        let guests = guest_workspaces(&root);
+        for_each_workspace(&root, &guests, &["clippy", "--workspace", "--all-targets"], &["--", "-D", "warnings"])
     });
     if fast {
         stages.run("tests", || Ok(Outcome::Skipped("asked for by --fast".to_owned())));
     } else if ready {
-        test::stages_of(&mut stages, &mut tally, &[], &[])?;
+        test::stages_of(&mut stages, &mut tally, &test::Scope { packages: &[], features: &features }, &[])?;
     }
-    stages.run("documentation", || document(&root, true));
+    stages.run("documentation", || document(&root, &features, true));
     stages.run("licences", || licences(&root));
     stages.run("web UI", || Ok(Outcome::Skipped("not available yet".to_owned())));
     let finished = stages.finish("verify");
@@ -40,7 +45,7 @@ pub(crate) fn command(fast: bool) -> Result<()> {
 pub(crate) fn doc() -> Result<()> {
     let root = root()?;
     let mut stages = Stages::default();
-    stages.run("documentation", || document(&root, false));
+    stages.run("documentation", || document(&root, &[], false));
     let pages = crate::shell::target_directory(&root)?.join("doc");
     stages.finish("doc")?;
     println!("\nopen {}", pages.join("tidegate/index.html").display());
@@ -90,15 +95,16 @@ fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The workspaces whose code is linted: ours, the examples, the guests of tests and benchmarks.
-fn linted_workspaces(root: &Path) -> Vec<PathBuf> {
-    let folders = [root.to_path_buf(), root.join("examples"), root.join("tests/guests"), root.join("bench/guests")];
+/// The workspaces of guests: the examples, those of tests and benchmarks.
+fn guest_workspaces(root: &Path) -> Vec<PathBuf> {
+    let folders = [root.join("examples"), root.join("tests/guests"), root.join("bench/guests")];
     folders.into_iter().filter(|folder| folder.join("Cargo.toml").is_file()).collect()
 }
 
-/// Those and the fuzz targets, whose build needs a C++ compiler.
+/// Ours, those, and the fuzz targets.
 fn every_workspace(root: &Path) -> Vec<PathBuf> {
-    let mut folders = linted_workspaces(root);
+    let mut folders = vec![root.to_path_buf()];
+    folders.extend(guest_workspaces(root));
     folders.push(root.join("fuzz"));
     folders
 }
@@ -120,9 +126,13 @@ fn cargo_stage(root: &Path, arguments: &[&str]) -> Result<Outcome> {
     run(cargo(root).args(arguments)).map(|()| Outcome::done())
 }
 
-fn document(root: &Path, strict: bool) -> Result<Outcome> {
+fn named(features: &[String]) -> impl Iterator<Item = &str> {
+    features.iter().map(String::as_str)
+}
+
+fn document(root: &Path, features: &[String], strict: bool) -> Result<Outcome> {
     let mut command = cargo(root);
-    command.args(["doc", "--workspace", "--no-deps"]);
+    command.args(["doc", "--workspace", "--no-deps"]).args(features);
     if strict {
         command.env("RUSTDOCFLAGS", "-D warnings");
     }
