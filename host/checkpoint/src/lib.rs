@@ -17,11 +17,15 @@
 //! 4. Bytes have a version; an older one is read for ever, an unknown newer one is refused.
 //! 5. A number below the newest is taken, even where its object was removed.
 //! 6. What an interrupted write left on a local disk is no object, and goes when the place is opened and it is old.
+//! 7. Whoever only looks (`inspect`) writes nothing: a disk that is read-only, or keys that only read, are enough.
+//! 8. No message of a store behind a network holds what we prove to it who we are with.
 //!
 //! # Absent on purpose
 //! No knowledge of what the bodies say: manifests, claims and their rules are decided in `protocol`, and so is what may
 //! be removed.
 //! No clock and no randomness: the caller brings the nonce.
+//! No upload in parts. An object is gathered to [`contract::OBJECT_BYTES`] and at most one segment more, which a store
+//! on S3 takes in one request a hundred times over; parts would need an owner for what an interrupted upload leaves.
 //!
 //! [`CheckpointStore::create`]: contract::CheckpointStore::create
 //! [`SnapshotStore::put`]: contract::SnapshotStore::put
@@ -48,11 +52,13 @@ mod pieces;
 #[cfg(feature = "s3")]
 mod s3;
 pub mod savepoint;
+mod shown;
 
 pub use error::Error;
 pub use local::LocalStore;
 #[cfg(feature = "s3")]
 pub use s3::{S3Credentials, S3Store};
+pub use shown::shown_url;
 
 /// The folder of all jobs, below the root.
 const JOBS_FOLDER: &str = "jobs";

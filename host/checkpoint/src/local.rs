@@ -44,9 +44,30 @@ impl LocalStore {
             make_folder(&folder).and_then(|()| sync_folder(&parent)).map_err(at_root)?;
         }
         remove_unfinished(&root.join(JOBS_FOLDER).join(job.as_str()), now).map_err(at_root)?;
-        let opened = LocalFileSystem::new_with_prefix(root);
-        let files = opened.map_err(|source| Error::medium("open a folder", source))?.with_fsync(true);
-        Ok(place_of(Medium::of_folder(Arc::new(files), root), &ObjectPath::default(), job))
+        place_below(root, job)
+    }
+
+    /// Opens the place of `job` below `root` to look at it: nothing is made, tried out or removed, so a disk that is
+    /// read-only is enough.
+    ///
+    /// # Errors
+    /// When the root is missing, is no folder, or cannot be read.
+    pub fn inspect(root: &Path, job: &JobName) -> Result<JobStore, Error> {
+        fs::read_dir(root).map_err(|source| Error::root(root, source))?;
+        place_below(root, job)
+    }
+
+    /// Makes the folder `root` where it is not there. What it lies in has to exist.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make_root(root: &Path) -> Result<(), Error> {
+        let is_new = !root.exists();
+        make_folder(root).map_err(|source| Error::root(root, source))?;
+        match root.parent().filter(|parent| is_new && !parent.as_os_str().is_empty()) {
+            Some(parent) => sync_folder(parent).map_err(|source| Error::root(root, source)),
+            None => Ok(()),
+        }
     }
 
     /// The jobs that have a place below `root`, by name.
@@ -67,6 +88,12 @@ impl LocalStore {
         jobs.sort_unstable();
         Ok(jobs)
     }
+}
+
+fn place_below(root: &Path, job: &JobName) -> Result<JobStore, Error> {
+    let opened = LocalFileSystem::new_with_prefix(root);
+    let files = opened.map_err(|source| Error::medium("open a folder", source))?.with_fsync(true);
+    Ok(place_of(Medium::of_folder(Arc::new(files), root), &ObjectPath::default(), job))
 }
 
 /// Makes a file in `root`, syncs it, reads it back and removes it. Returns the time by the clock of the medium.

@@ -128,7 +128,7 @@ impl Medium {
         self.wait(self.store.list(Some(folder)).try_collect())
     }
 
-    fn wait<F: Future>(&self, future: F) -> F::Output {
+    fn wait<T>(&self, future: impl Future<Output = Result<T, object_store::Error>>) -> Result<T, object_store::Error> {
         #[cfg(feature = "s3")]
         if let Some(network) = &self.network {
             return network.wait(future);

@@ -2,39 +2,31 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, S3ConditionalPut};
 use object_store::path::Path as ObjectPath;
-use object_store::{BackoffConfig, ClientOptions, RetryConfig};
-use tokio::runtime::{Builder, Runtime};
 
 use contract::Randomness;
 use model::JobName;
 
 use crate::error::Error;
-use crate::medium::Medium;
 use crate::{JOBS_FOLDER, JobStore, place_of};
 
+mod connect;
+mod network;
 mod probe;
+mod secrets;
 mod url;
 
-use url::Location;
+pub(crate) use network::Network;
 
-/// How often one call is tried again when the store says that it is busy or breaks off: more is the caller's to decide.
-const RETRIES: usize = 2;
-/// After this long one call is not tried again.
-const RETRY_FOR: Duration = Duration::from_secs(15);
-/// How long one request may take: a large object on a slow line.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use connect::connect;
+use url::Location;
 
 /// Who we are to the store.
 #[derive(Clone)]
 pub enum S3Credentials {
-    /// What the environment says: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, or what else the
-    /// AWS tools take from there.
+    /// What the environment says: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; or a web
+    /// identity, or the role of a container or an instance. Profiles in files are not read.
     Environment,
     /// A pair of keys.
     Keys {
@@ -54,7 +46,9 @@ impl fmt::Debug for S3Credentials {
     }
 }
 
-/// A store in a bucket: `s3://bucket/prefix?endpoint=http://host:port&region=name`.
+/// A store in a bucket: `s3://bucket/prefix?endpoint=https://host:port&region=name`. What the URL does not say is taken
+/// from `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`, and from `AWS_REGION`. An endpoint that is not encrypted is on this
+/// machine, or `AWS_ALLOW_HTTP` is `true`.
 ///
 /// The store has to create an object only where there is none
 /// (`If-None-Match: *`), also when many try at once, and a read or a list has to see every write that was answered;
@@ -65,7 +59,8 @@ impl fmt::Debug for S3Credentials {
 pub struct S3Store;
 
 impl S3Store {
-    /// Opens the place of `job` in the bucket, after trying the store out. `randomness` names the objects that the store is tried out with.
+    /// Opens the place of `job` in the bucket, after trying the store out. `randomness` names the objects that the store
+    /// is tried out with.
     ///
     /// # Errors
     /// When the URL is none of a bucket, the store does not answer or does not let us, or it creates what exists.
@@ -77,6 +72,15 @@ impl S3Store {
     ) -> Result<JobStore, Error> {
         let (medium, location) = connect(url, credentials)?;
         probe::check(&medium, &location, randomness)?;
+        Ok(place_of(medium, &location.prefix, job))
+    }
+
+    /// Opens the place of `job` to look at it: nothing is tried out, nothing written. Keys that only read are enough.
+    ///
+    /// # Errors
+    /// When the URL is none of a bucket.
+    pub fn inspect(url: &str, credentials: &S3Credentials, job: &JobName) -> Result<JobStore, Error> {
+        let (medium, location) = connect(url, credentials)?;
         Ok(place_of(medium, &location.prefix, job))
     }
 
@@ -92,63 +96,6 @@ impl S3Store {
         jobs.sort_unstable();
         Ok(jobs)
     }
-}
-
-/// What drives calls over a network.
-#[derive(Debug)]
-pub(crate) struct Network {
-    /// Taken when it is dropped.
-    runtime: Option<Runtime>,
-}
-
-impl Network {
-    fn start() -> Result<Self, Error> {
-        let mut builder = Builder::new_multi_thread();
-        let built = builder.worker_threads(2).thread_name("checkpoint-s3").enable_all().build();
-        Ok(Self { runtime: Some(built.map_err(|source| Error::CannotStart { source })?) })
-    }
-
-    pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
-        self.runtime.as_ref().expect("it is taken when it is dropped").block_on(future)
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        // Dropped in an asynchronous task, a runtime must not wait for its threads.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-fn connect(url: &str, credentials: &S3Credentials) -> Result<(Medium, Location), Error> {
-    let location = Location::parse(url)?;
-    let retry = RetryConfig {
-        backoff: BackoffConfig { max_backoff: Duration::from_secs(2), ..BackoffConfig::default() },
-        max_retries: RETRIES,
-        retry_timeout: RETRY_FOR,
-    };
-    let client = ClientOptions::new()
-        .with_timeout(REQUEST_TIMEOUT)
-        .with_connect_timeout(CONNECT_TIMEOUT)
-        .with_allow_http(location.is_plain_http());
-    let mut builder = AmazonS3Builder::from_env()
-        .with_bucket_name(&location.bucket)
-        .with_client_options(client)
-        .with_retry(retry)
-        .with_conditional_put(S3ConditionalPut::ETagMatch);
-    if let S3Credentials::Keys { access_key_id, secret_access_key } = credentials {
-        builder = builder.with_access_key_id(access_key_id).with_secret_access_key(secret_access_key);
-    }
-    if let Some(endpoint) = &location.endpoint {
-        builder = builder.with_endpoint(endpoint).with_virtual_hosted_style_request(false);
-    }
-    if let Some(region) = &location.region {
-        builder = builder.with_region(region);
-    }
-    let store = builder.build().map_err(|source| location.bad(source.to_string()))?;
-    Ok((Medium::of_network(Arc::new(store), Network::start()?), location))
 }
 
 impl Location {

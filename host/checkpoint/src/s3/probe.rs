@@ -1,7 +1,8 @@
 //! Tries out whether a store creates an object only where there is none.
 //!
 //! Some stores ignore `If-None-Match: *`, some look first and write then: on those two owners of one job would both
-//! be told that they won, and both would publish. So they are refused by name.
+//! be told that they won, and both would publish. So they are refused by name; and so is one whose list does not show
+//! what was just created, since the newest record of a log is found by it.
 
 use std::sync::Barrier;
 use std::thread;
@@ -43,7 +44,12 @@ fn twice(medium: &Medium, location: &Location, path: &ObjectPath) -> Result<(), 
     if create("second")? == Put::Created {
         return Err(refused(location, "it creates an object that exists (it ignores `If-None-Match: *`)"));
     }
-    expect_body(medium, location, path, "first")
+    expect_body(medium, location, path, "first")?;
+    let listed = medium.names(&location.probe_folder()).map_err(|source| location.error("list probes", source))?;
+    if !listed.iter().any(|name| path.filename() == Some(name)) {
+        return Err(refused(location, "an object that was created is not in the list of what there is"));
+    }
+    Ok(())
 }
 
 /// The same object by many at once.

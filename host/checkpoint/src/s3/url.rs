@@ -1,14 +1,14 @@
 //! The name of a store on S3.
 
 use object_store::path::Path as ObjectPath;
-use url::Url;
+use url::{Host, Url};
 
-use crate::Error;
+use crate::{Error, shown_url};
 
 /// Where the objects lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Location {
-    /// What was given: it holds no secret.
+    /// What was given, as it may be shown.
     pub(super) url: String,
     pub(super) bucket: String,
     pub(super) prefix: ObjectPath,
@@ -19,7 +19,7 @@ pub(super) struct Location {
 impl Location {
     /// `s3://bucket/prefix?endpoint=http://host:port&region=name`, prefix and options as needed.
     pub(super) fn parse(url: &str) -> Result<Self, Error> {
-        let bad = |reason: String| Error::BadUrl { url: without_login(url), reason };
+        let bad = |reason: String| Error::BadUrl { url: shown_url(url), reason };
         let parsed = Url::parse(url).map_err(|source| bad(source.to_string()))?;
         if parsed.scheme() != "s3" {
             return Err(bad(format!("expected `s3://bucket/prefix`, found the scheme `{}`", parsed.scheme())));
@@ -33,12 +33,9 @@ impl Location {
         let bucket = parsed.host_str().filter(|it| !it.is_empty());
         let bucket = bucket.ok_or_else(|| bad("a bucket is missing".to_owned()))?.to_owned();
         let prefix = ObjectPath::from_url_path(parsed.path()).map_err(|source| bad(source.to_string()))?;
-        let mut location = Self { url: url.to_owned(), bucket, prefix, endpoint: None, region: None };
+        let mut location = Self { url: shown_url(url), bucket, prefix, endpoint: None, region: None };
         for (name, value) in parsed.query_pairs() {
             match name.as_ref() {
-                "endpoint" if !value.starts_with("http://") && !value.starts_with("https://") => {
-                    return Err(bad(format!("endpoint `{value}` begins with neither `http://` nor `https://`")));
-                }
                 "endpoint" => location.endpoint = Some(value.trim_end_matches('/').to_owned()),
                 "region" => location.region = Some(value.into_owned()),
                 other => return Err(bad(format!("`{other}` is unknown: expected `endpoint` or `region`"))),
@@ -47,19 +44,32 @@ impl Location {
         Ok(location)
     }
 
-    pub(super) fn is_plain_http(&self) -> bool {
-        self.endpoint.as_ref().is_some_and(|it| it.starts_with("http://"))
-    }
-
     pub(super) fn bad(&self, reason: String) -> Error {
         Error::BadUrl { url: self.url.clone(), reason }
     }
 }
 
-/// The URL as it may be shown: a login in it is cut out.
-fn without_login(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
-        _ => url.to_owned(),
+/// Whether `endpoint` may be spoken to, in the clear only where that is allowed or stays on this machine. An error
+/// says which rule it breaks, without showing a login.
+pub(super) fn check_endpoint(endpoint: &str, may_be_clear: bool) -> Result<(), String> {
+    let shown = shown_url(endpoint);
+    let parsed = Url::parse(endpoint).map_err(|source| format!("endpoint `{shown}`: {source}"))?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(format!("endpoint `{shown}`: credentials come from the environment, not from the URL"));
+    }
+    let is_here = match parsed.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    match parsed.scheme() {
+        "https" => Ok(()),
+        "http" if is_here || may_be_clear => Ok(()),
+        "http" => Err(format!(
+            "endpoint `{shown}` is not encrypted and not on this machine: expected `https://`, or `AWS_ALLOW_HTTP=true` \
+             where everyone on the way may read what the job keeps"
+        )),
+        _ => Err(format!("endpoint `{shown}` begins with neither `http://` nor `https://`")),
     }
 }

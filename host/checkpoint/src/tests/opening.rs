@@ -70,6 +70,35 @@ fn opening_leaves_nothing_but_the_place_behind() {
 }
 
 #[test]
+fn whoever_only_looks_leaves_everything_as_it_is() {
+    let root = tempfile::tempdir().unwrap();
+    assert!(LocalStore::inspect(root.path(), &job()).unwrap().log.list().unwrap().is_empty());
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    let written = place(root.path());
+    assert_eq!(written.log.create(ObjectNumber(0), Nonce(1), b"x").unwrap(), Creation::Created);
+    let handle = written.objects.put("state/1", &[]).unwrap();
+    let unfinished = root.path().join("jobs/orders/state/2#1");
+    fs::write(&unfinished, "half").unwrap();
+    let old = fs::File::options().write(true).open(&unfinished).unwrap();
+    old.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let looked_at = LocalStore::inspect(root.path(), &job()).unwrap();
+    assert_eq!(looked_at.log.read(ObjectNumber(0)).unwrap().unwrap().body, b"x");
+    assert!(looked_at.objects.get(&handle).unwrap().is_empty());
+    assert!(unfinished.exists());
+    place(root.path());
+    assert!(!unfinished.exists());
+}
+
+#[test]
+fn a_root_that_is_not_there_cannot_be_looked_at() {
+    let root = tempfile::tempdir().unwrap();
+    assert_eq!(LocalStore::inspect(&root.path().join("gone"), &job()).unwrap_err().code(), Some("E0405"));
+    let file = root.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert_eq!(LocalStore::inspect(&file, &job()).unwrap_err().code(), Some("E0406"));
+}
+
+#[test]
 fn jobs_are_kept_apart_and_listed() {
     let root = tempfile::tempdir().unwrap();
     assert!(LocalStore::list_jobs(root.path()).unwrap().is_empty());

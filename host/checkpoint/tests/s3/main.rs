@@ -12,7 +12,7 @@ use contract::{
 };
 use model::{Blame, JobName, Retry};
 
-use server::{Exclusive, Fault, Server};
+use server::{Condition, Exclusive, Fault, Server};
 
 mod server;
 
@@ -112,6 +112,28 @@ fn a_store_that_looks_first_and_writes_then_is_refused_by_name() {
     let error = try_open(&Server::start(Exclusive::LooksThenWrites)).unwrap_err();
     assert_eq!(error.code(), Some("E0410"));
     assert!(error.to_string().contains("of 20 that create one object at once"), "{error}");
+}
+
+#[test]
+fn a_store_whose_list_does_not_show_what_is_there_is_refused_by_name() {
+    let server = Server::start(Exclusive::Honoured);
+    server.set(Condition::HidesNewest);
+    let error = try_open(&server).unwrap_err();
+    assert_eq!(error.code(), Some("E0410"));
+    assert!(error.to_string().contains("not in the list"), "{error}");
+}
+
+#[test]
+fn whoever_only_looks_writes_nothing_and_is_not_refused() {
+    let (server, store) = open();
+    assert_eq!(store.log.create(ObjectNumber(0), Nonce(1), b"x").unwrap(), Creation::Created);
+    let before = server.keys();
+    let keys = S3Credentials::Keys { access_key_id: "id".to_owned(), secret_access_key: "secret".to_owned() };
+    server.set(Condition::ReadOnly);
+    let looked_at = S3Store::inspect(&server.url(), &keys, &JobName::new("orders").unwrap()).unwrap();
+    assert_eq!(looked_at.log.list().unwrap(), [ObjectNumber(0)]);
+    assert_eq!(looked_at.log.read(ObjectNumber(0)).unwrap().unwrap().body, b"x");
+    assert_eq!(server.keys(), before);
 }
 
 #[test]
