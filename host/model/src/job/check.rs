@@ -34,6 +34,8 @@ pub(super) struct Keys<'n> {
     pub(super) span: std::ops::Range<usize>,
     entries: &'n [Entry],
     known: Vec<&'static str>,
+    /// Keys of which one had to be there, with what was said of it.
+    missing: Vec<(Vec<&'static str>, &'static str, String)>,
 }
 
 impl Check {
@@ -52,11 +54,21 @@ impl Check {
     /// The keys of a mapping.
     pub(super) fn keys<'n>(&mut self, at: &At<'n>) -> Option<Keys<'n>> {
         match &at.node.value {
-            Value::Map(entries) => {
-                Some(Keys { path: at.path.clone(), span: at.span.clone(), entries, known: Vec::new() })
-            }
+            Value::Map(entries) => Some(Keys {
+                path: at.path.clone(),
+                span: at.span.clone(),
+                entries,
+                known: Vec::new(),
+                missing: Vec::new(),
+            }),
             // `stdout:` with nothing after it is a mapping without keys.
-            Value::Null => Some(Keys { path: at.path.clone(), span: at.span.clone(), entries: &[], known: Vec::new() }),
+            Value::Null => Some(Keys {
+                path: at.path.clone(),
+                span: at.span.clone(),
+                entries: &[],
+                known: Vec::new(),
+                missing: Vec::new(),
+            }),
             _ => {
                 self.wrong(at, "a mapping");
                 None
@@ -241,9 +253,16 @@ impl<'n> Keys<'n> {
         let taken = self.take(check, key);
         if taken.is_none() {
             let message = format!("`{key}` is missing: expected {what}");
-            check.problems.add(codes::MISSING, &self.path, self.span.clone(), message);
+            self.lacks(check, &[key], codes::MISSING, message);
         }
         taken
+    }
+
+    /// Says that none of some keys is there, of which one had to be. Where a key that nobody knows turns out to be one
+    /// of them misspelt, [`Keys::finish`] says that instead.
+    pub(super) fn lacks(&mut self, check: &mut Check, keys: &[&'static str], code: &'static str, message: String) {
+        check.problems.add(code, &self.path, self.span.clone(), message.clone());
+        self.missing.push((keys.to_vec(), code, message));
     }
 
     /// Refuses a key of the schema that nothing stands behind yet. Returns whether it is there.
@@ -269,6 +288,11 @@ impl<'n> Keys<'n> {
                 None => format!("known here: {}", list(self.known.iter().copied())),
             };
             let at = At { span: entry.key_span.clone(), ..entry_at(&self.path, entry) };
+            if let Some((_, code, message)) =
+                self.missing.iter().find(|(keys, ..)| near.is_some_and(|it| keys.contains(&it)))
+            {
+                check.problems.retract(code, &self.path, message);
+            }
             let message = format!("unknown key `{}`", shorten(&entry.key));
             check.problem_with_help(codes::UNKNOWN_KEY, &at, message, Some(help));
         }

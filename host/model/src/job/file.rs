@@ -218,7 +218,8 @@ pub(super) fn read_connector<'n>(
     if names.len() != 1 {
         let found_words = if names.is_empty() { "none".to_owned() } else { list(names.iter()) };
         let message = format!("expected exactly one of {}: found {found_words}", list(available.iter()));
-        check.problems.add(codes::CONNECTOR_COUNT, &keys.path, keys.span.clone(), message);
+        let wanted = if names.is_empty() { available } else { &[] };
+        keys.lacks(check, wanted, codes::CONNECTOR_COUNT, message);
     }
     found.into_iter().next()
 }

@@ -59,7 +59,7 @@ fn read_inputs(check: &mut Check, graph: &mut Graph, keys: &mut Keys<'_>, reader
     }
     let Some(at) = input else {
         let message = "`input` is missing: expected the name of a source or a function, or a list of them";
-        check.problems.add(codes::MISSING, &keys.path, keys.span.clone(), message);
+        keys.lacks(check, &["input", "inputs"], codes::MISSING, message.to_owned());
         return Vec::new();
     };
     vec![InputSpec { name: None, from: read_refs(check, graph, &at, reader) }]

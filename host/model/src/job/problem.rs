@@ -103,6 +103,11 @@ impl Problems {
         self.found.push(Problem { code, path: path.to_owned(), span, line, column, message: message.into(), help });
     }
 
+    /// Takes back what was found, where something else turns out to be the reason.
+    pub(super) fn retract(&mut self, code: &str, path: &str, message: &str) {
+        self.found.retain(|it| (it.code, it.path.as_str(), it.message.as_str()) != (code, path, message));
+    }
+
     /// All problems in the order of the file.
     pub(super) fn into_errors(mut self, file_name: &str) -> JobFileErrors {
         self.found.sort_by_key(|problem| problem.span.start);

@@ -7,6 +7,22 @@ fn everything_wrong_is_said_at_once_with_place_and_help() {
 }
 
 #[test]
+fn a_slip_in_a_key_that_is_needed_is_one_problem() {
+    for (function, help) in [
+        ("  f: { inptu: orders, module: ./f }", "did you mean `input`?"),
+        ("  f: { input: orders, modul: ./f }", "did you mean `module`?"),
+    ] {
+        let errors = parse(&job(function, "")).expect_err("a key is misspelt");
+        let found: Vec<_> =
+            errors.problems.iter().map(|it| (it.code, it.help.as_deref().unwrap_or_default())).collect();
+        assert_eq!(found, [("E0103", help)], "{errors}");
+    }
+    assert_eq!(codes(&job("", "dead_letters: { flie: { path: d } }")), ["E0103"]);
+    // Another key is no slip of it.
+    assert_eq!(codes(&job("  f: { input: orders, zebra: ./f }", "")), ["E0105", "E0103"]);
+}
+
+#[test]
 fn a_place_is_the_bytes_of_the_value() {
     let text = job("  f: { input: ordrs, module: ./f }", "");
     let errors = parse(&text).expect_err("the input is misspelt");
