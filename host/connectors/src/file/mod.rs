@@ -46,6 +46,7 @@ pub use sink::FileSink;
 pub(crate) use sink::LineStyle;
 pub use source::FileSource;
 pub use staged::{
-    CommittedFile, CommittedFiles, Condition, DEFAULT_ROLL_BYTES, Error as StagedError, FileLayout, StagedFileSink,
-    StagedFileSinkOptions, committed_files,
+    CommittedFile, CommittedFiles, Condition, DEFAULT_ROLL_BYTES, Error as StagedError, FileLayout, ListedAs,
+    PublishedFile, StagedFileSink, StagedFileSinkOptions, committed_files, files_not_listed, published_files,
+    published_layout,
 };

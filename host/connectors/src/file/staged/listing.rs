@@ -1,19 +1,15 @@
 //! What a directory of commits says is in it, compared with what is.
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use model::{Epoch, LineageId};
-use xxhash_rust::xxh3::Xxh3;
 
-use super::commits::{self, COMMITS};
-use super::disk;
+use super::commits::COMMITS;
 use super::error::Error;
-use super::formats::{self, Checksum, Commit, CommitEntry, FileLayout};
+use super::formats::FileLayout;
 use super::owner;
-use super::publisher::DATA;
+use super::published::{self, ListedAs, PublishedFile};
 
 /// How a listed file is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,76 +86,17 @@ fn list(directory: &Path) -> Result<CommittedFiles, Error> {
             return Err(Error::Unreadable { path: directory.to_owned(), why });
         }
     }
-    let mut found = CommittedFiles::default();
-    for lineage in disk::names(&directory.join(COMMITS))?.iter().filter_map(|name| LineageId::parse(name)) {
-        list_lineage(directory, lineage, &mut found)?;
+    let mut published = Vec::new();
+    let _runs_through = published::visit_commits(directory, &mut |file| {
+        published.push(file);
+        ControlFlow::Continue(())
+    })?;
+    let mut files = Vec::new();
+    for file in published {
+        let Some(condition) = file.found()? else { continue };
+        let PublishedFile { path, lineage, epoch, listed: Some(listed) } = file else { continue };
+        let ListedAs { records, bytes, checksum } = listed;
+        files.push(CommittedFile { path, lineage, epoch, records, bytes, checksum, condition });
     }
-    let listed: BTreeSet<&Path> = found.files.iter().map(|file| file.path.as_path()).collect();
-    let mut not_listed = Vec::new();
-    for lineage in disk::names(&directory.join(DATA))? {
-        let data = directory.join(DATA).join(lineage);
-        if !data.is_dir() {
-            not_listed.push(data);
-            continue;
-        }
-        let files = disk::names(&data)?.into_iter().map(|name| data.join(name));
-        not_listed.extend(files.filter(|path| !listed.contains(path.as_path())));
-    }
-    found.not_listed = not_listed;
-    Ok(found)
-}
-
-fn list_lineage(directory: &Path, lineage: LineageId, found: &mut CommittedFiles) -> Result<(), Error> {
-    let commits = commits::directory(directory, lineage);
-    for name in disk::names(&commits)? {
-        let Some(epoch) = Commit::epoch_of(&name) else { continue };
-        let path = commits.join(&name);
-        let bytes = disk::read(&path)?.unwrap_or_default();
-        let commit: Commit = formats::parse_file(&bytes, &path)?;
-        if (commit.lineage.0, commit.epoch) != (lineage, epoch.0) {
-            let why = format!("is the commit of epoch {} of lineage {}", commit.epoch, commit.lineage.0);
-            return Err(Error::Unreadable { path, why });
-        }
-        for entry in commit.files {
-            // What a sink commits lies in the place of its lineage: another name would have us read any file.
-            let Some(name) = name_in(lineage, &entry.name) else {
-                let why = format!("lists `{}`, which is no data file of its lineage", entry.name);
-                return Err(Error::Unreadable { path, why });
-            };
-            let path = directory.join(name);
-            let condition = condition(&path, &entry)?;
-            let CommitEntry { bytes, records, checksum: Checksum(checksum), .. } = entry;
-            found.files.push(CommittedFile { path, lineage, epoch, records, bytes, checksum, condition });
-        }
-    }
-    Ok(())
-}
-
-/// The name of a data file of `lineage`.
-fn name_in(lineage: LineageId, name: &str) -> Option<&str> {
-    let file = name.strip_prefix(DATA)?.strip_prefix('/')?.strip_prefix(&lineage.to_string())?.strip_prefix('/')?;
-    (!file.is_empty() && !file.starts_with('.') && !file.contains('/')).then_some(name)
-}
-
-fn condition(path: &Path, entry: &CommitEntry) -> Result<Condition, Error> {
-    let Some(bytes) = disk::length_bytes(path)? else { return Ok(Condition::Missing) };
-    if bytes != entry.bytes {
-        return Ok(Condition::OtherLength { bytes });
-    }
-    let checksum = checksum(path).map_err(|source| Error::Io { doing: "read", path: path.to_owned(), source })?;
-    Ok(if checksum == entry.checksum { Condition::Whole } else { Condition::OtherBytes })
-}
-
-fn checksum(path: &Path) -> io::Result<Checksum> {
-    let mut file = File::open(path)?;
-    let mut hasher = Xxh3::new();
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(Checksum::of_hasher(&hasher)),
-            Ok(bytes) => hasher.update(buffer.get(..bytes).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    Ok(CommittedFiles { files, not_listed: published::not_listed(directory)? })
 }

@@ -30,6 +30,7 @@ mod formats;
 mod listing;
 mod owner;
 mod plain;
+mod published;
 mod publisher;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ pub use error::Error;
 pub use formats::FileLayout;
 pub use listing::{CommittedFile, CommittedFiles, Condition, committed_files};
 pub(super) use owner::HIDDEN;
+pub use published::{ListedAs, PublishedFile, files_not_listed, published_files, published_layout};
 
 use self::disk::Disk;
 use self::publisher::FilePublisher;

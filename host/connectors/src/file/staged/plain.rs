@@ -40,6 +40,22 @@ fn ledgers(directory: &Path) -> Result<Vec<(Epoch, String)>, Error> {
     Ok(disk::names(directory)?.iter().filter_map(epoch_of).collect())
 }
 
+/// The newest ledger of a lineage: its epoch, and where it lies.
+pub(super) fn newest_ledger(directory: &Path) -> Result<Option<(Epoch, PathBuf)>, Error> {
+    Ok(ledgers(directory)?.into_iter().max().map(|(epoch, name)| (epoch, directory.join(name))))
+}
+
+/// Epoch and lineage of a published file, by its name.
+pub(super) fn parse_name(name: &str) -> Option<(Epoch, LineageId)> {
+    let stem = name.strip_prefix(PART)?;
+    let stem = stem.split_once('.').map_or(stem, |(stem, _)| stem);
+    let mut parts = stem.split('-');
+    let (epoch, slot, number, lineage) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let are_numbers = [slot, number].iter().all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_whole = are_numbers && parts.next().is_none() && !name.contains('/');
+    Some((Epoch(epoch.parse().ok()?), LineageId::parse(lineage)?)).filter(|_| is_whole)
+}
+
 /// The last epoch published.
 pub(super) fn last(directory: &Path) -> Result<Option<Epoch>, Error> {
     Ok(ledgers(directory)?.into_iter().map(|(epoch, _)| epoch).max())

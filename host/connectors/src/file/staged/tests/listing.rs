@@ -1,5 +1,8 @@
 //! What the readers' helper says.
 
+use std::ops::ControlFlow;
+
+use super::super::{PublishedFile, published_files, published_layout};
 use super::*;
 
 fn published(root: &Path) -> Vec<std::path::PathBuf> {
@@ -85,4 +88,49 @@ fn a_commit_that_leads_out_of_its_lineage_is_refused_and_nothing_is_read() {
         assert_eq!(error.code(), Some("E0329"));
         assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
     }
+}
+
+fn visited(root: &Path) -> Vec<(u64, Option<Condition>)> {
+    let mut found = Vec::new();
+    let each = &mut |file: PublishedFile| {
+        found.push((file.epoch.0, file.condition().expect("it can be read")));
+        ControlFlow::Continue(())
+    };
+    published_files(root, each).expect("a directory of a sink");
+    found
+}
+
+#[test]
+fn of_a_plain_directory_the_newest_epoch_can_be_checked() {
+    let root = tempfile::tempdir().expect("a directory");
+    let sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let mut writer = open(&sink);
+    for epoch in 1..=3 {
+        let staged = stage(&mut *writer, epoch, &[&format!("record {epoch}")]);
+        publisher(&sink).publish(Epoch(epoch), &staged).expect("published");
+    }
+    fs::write(root.path().join("part-of-mine.txt"), "mine").expect("a file");
+    assert_eq!(published_layout(root.path()).expect("a sink's"), FileLayout::Plain);
+    assert_eq!(visited(root.path()), [(1, None), (2, None), (3, Some(Condition::Whole))]);
+    let mut names = fs::read_dir(root.path()).expect("a directory").map(|it| it.expect("an entry").path());
+    let newest = names.find(|path| path.to_string_lossy().contains("part-0000000003-")).expect("it is published");
+    fs::write(&newest, "recorD 3\n").expect("changed");
+    assert_eq!(visited(root.path())[2], (3, Some(Condition::OtherBytes)));
+    fs::remove_file(&newest).expect("removed");
+    assert_eq!(visited(root.path()), [(1, None), (2, None), (3, Some(Condition::Missing))]);
+}
+
+#[test]
+fn a_visit_ends_when_it_is_told_to() {
+    let root = tempfile::tempdir().expect("a directory");
+    published(root.path());
+    let mut visits = 0;
+    let each = &mut |_: PublishedFile| {
+        visits += 1;
+        ControlFlow::Break(())
+    };
+    published_files(root.path(), each).expect("a directory of a sink");
+    assert_eq!(visits, 1);
+    let nothing = tempfile::tempdir().expect("a directory");
+    assert_eq!(published_layout(nothing.path()).expect_err("nobody's").code(), Some("E0329"));
 }
