@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{TimeUnit, pointer_steps};
 use runtime::EventTimeCut;
 
+use crate::storage::{StorageRoot, root_parser};
+
 /// Runs your functions, compiled to WebAssembly, over streams of records, and never lets a record
 /// through twice.
 #[derive(Debug, Parser)]
@@ -59,7 +61,9 @@ pub(crate) enum Command {
     /// Run a function over records in batch sizes 1, 7 and 512, with its instance thrown away in
     /// between, and compare what comes out with what is expected.
     #[command(after_help = "Example:\n  tidegate test examples/dedup/guest --key /id \
-        --event-time /delivered_at:ms --input input.jsonl --expect expected.jsonl")]
+        --event-time /delivered_at:ms --input input.jsonl --expect expected.jsonl\n\n\
+        Exit codes: 0 everything is as expected, 1 something differs or a record was rejected with --on-error fail, \
+        2 wrong usage.")]
     Test(Test),
     /// Run one job in this process.
     #[command(after_help = "Examples:\n  tidegate run examples/dedup/job.yaml\n  \
@@ -86,6 +90,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: crate::commands::files::Command,
     },
+    /// Explain an error: what happened, why, and what to do. Without a code, list all of them.
+    #[command(after_help = "Example:\n  tidegate explain E0405")]
+    Explain(crate::commands::explain::Explain),
     /// Print the JSON Schema of the job file.
     #[command(after_help = "Example:\n  tidegate schema > job.schema.json")]
     Schema,
@@ -177,6 +184,10 @@ pub(crate) struct Test {
     /// The function's config, a JSON object.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub(crate) config: String,
+    /// What a rejected record means, as `on_error` of a job file does: `fail`: all of them are shown and the exit code
+    /// is 1; `skip`, `dead-letter`: they are shown, and only what comes out is compared.
+    #[arg(long, value_enum, default_value_t = TestOnError::Fail)]
+    pub(crate) on_error: TestOnError,
     /// Print what comes out of the first output instead of comparing.
     #[arg(long, conflicts_with = "expect")]
     pub(crate) print: bool,
@@ -208,6 +219,17 @@ pub(crate) enum TestFormat {
     Raw,
 }
 
+/// What `tidegate test` makes of rejected records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TestOnError {
+    /// The test fails.
+    Fail,
+    /// They are left out.
+    Skip,
+    /// They are left out.
+    DeadLetter,
+}
+
 /// `tidegate run`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -223,9 +245,10 @@ pub(crate) struct Run {
     /// Parallelism of every operator that does not name its own, instead of the job file's.
     #[arg(long, value_name = "N")]
     pub(crate) parallelism: Option<u32>,
-    /// The storage root, where a job with `checkpoint` keeps its place; `.tidegate` beside the job file unless given.
-    #[arg(long, env = "TIDEGATE_STORAGE", value_name = "DIR")]
-    pub(crate) storage: Option<PathBuf>,
+    /// The storage root, where a job with `checkpoint` keeps its place: a folder, or `s3://bucket/prefix`; `.tidegate`
+    /// beside the job file unless given.
+    #[arg(long, env = "TIDEGATE_STORAGE", value_name = "DIR|URL", value_parser = root_parser(), hide_env_values = true)]
+    pub(crate) storage: Option<StorageRoot>,
     /// Start from this savepoint, in a new lineage. A storage that goes on from it already is resumed.
     #[arg(long, value_name = "DIR", conflicts_with = "fresh")]
     pub(crate) from_savepoint: Option<PathBuf>,

@@ -50,6 +50,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode, CliError> {
         Command::Checkpoint { command } => commands::checkpoint::run(command, output),
         Command::Savepoint { command } => commands::savepoint::run(command, output),
         Command::Files { command } => commands::files::run(command, output),
+        Command::Explain(args) => commands::explain::run(args, output),
         Command::Schema => commands::texts::schema(),
         Command::Completions { shell } => commands::texts::completions(*shell),
         Command::Man => commands::texts::man(),

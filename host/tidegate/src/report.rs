@@ -1,8 +1,10 @@
 //! What a person or a program sees when a command fails.
 //!
-//! A [`CliError`] is one or several problems, each with a code (its page is `docs/errors/E####.md`), a
-//! message, where there is a text to point at a place in it, and help. It is rendered once, in
+//! A [`CliError`] is one or several problems, each with a code (its page is `docs/errors/E####.md`, which
+//! `tidegate explain` prints), a message, where there is a text to point at a place in it, and help. It is rendered once, in
 //! [`CliError::print`].
+
+mod wrap;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -14,11 +16,17 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use serde::Serialize;
 
 use crate::args::OutputFormat;
+use crate::report::wrap::wrapped;
 
 /// Exit code of a command that failed.
 const FAILED: u8 = 1;
 /// Exit code of a command that was used wrongly; also what the argument parser returns.
 const USAGE: u8 = 2;
+
+/// Columns before the lines of a message.
+const MESSAGE_INDENT: usize = 4;
+/// Columns before the lines of help.
+const HELP_INDENT: usize = 8;
 
 /// A text that problems point into.
 #[derive(Debug, Clone)]
@@ -136,7 +144,7 @@ impl CliError {
         } else {
             GraphicalTheme::unicode_nocolor()
         };
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(terminal_width());
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(terminal_width()).with_wrap_lines(false);
         let mut text = String::new();
         for problem in &self.problems {
             let report = self.as_report(problem);
@@ -167,16 +175,19 @@ impl CliError {
         if let Some(retry) = &problem.retry {
             let _infallible = write!(message, "\n  retry: {retry}");
         }
+        let message = wrapped(&message, terminal_width().saturating_sub(MESSAGE_INDENT));
         let mut diagnostic = MietteDiagnostic::new(message).with_severity(Severity::Error);
         if let Some(code) = &problem.code {
             diagnostic = diagnostic.with_code(code.clone());
         }
-        diagnostic = match (&problem.help, &problem.code) {
-            (Some(help), Some(code)) => diagnostic.with_help(format!("{help}; see docs/errors/{code}.md")),
-            (Some(help), None) => diagnostic.with_help(help.clone()),
-            (None, Some(code)) => diagnostic.with_help(format!("see docs/errors/{code}.md")),
-            (None, None) => diagnostic,
+        let page = problem.code.as_ref().map(|code| format!("tidegate explain {code}"));
+        let help = match (&problem.help, page) {
+            (Some(help), Some(page)) => Some(format!("{help}; more: `{page}`")),
+            (help, page) => help.clone().or(page),
         };
+        if let Some(help) = help {
+            diagnostic = diagnostic.with_help(wrapped(&help, terminal_width().saturating_sub(HELP_INDENT)));
+        }
         match (&self.source, &problem.span) {
             (Some(source), Some(span)) => {
                 let label = LabeledSpan::at(span.clone(), "here");

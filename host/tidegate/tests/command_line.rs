@@ -216,3 +216,64 @@ fn a_reader_of_standard_output_that_goes_away_fails_a_job_that_also_writes_files
         assert_eq!(child.wait().expect("it ends").code(), Some(expected), "{file}");
     }
 }
+
+/// The same job with checkpoints, into a folder.
+fn durable() -> String {
+    format!("{}checkpoint: {{}}\n", COPY.replace("out.txt", "out"))
+}
+
+#[test]
+fn an_error_is_explained_by_the_code_that_its_message_ends_with() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", durable());
+    write(folder.path(), "in.txt", "a\n");
+    let (code, said) = refused(folder.path(), &["run", "job.yaml", "--storage", "nowhere"]);
+    assert!(code == 1 && said.contains("tidegate explain E0405"), "{said}");
+    let page = tidegate(folder.path(), &["explain", "E0405"]);
+    let page = String::from_utf8(page.stdout).expect("a page is text");
+    assert!(page.starts_with("# E0405 ") && page.contains("## What to do"), "{page}");
+    let all = String::from_utf8(tidegate(folder.path(), &["explain"]).stdout).expect("a list is text");
+    assert!(all.lines().count() > 100 && all.contains("\nE0405  the storage root does not exist\n"), "{all}");
+    let document = tidegate(folder.path(), &["explain", "405", "--output", "json"]).stdout;
+    let document: serde_json::Value = serde_json::from_slice(&document).expect("one JSON document");
+    assert_eq!(document["title"], "the storage root does not exist");
+    assert_eq!(refused(folder.path(), &["explain", "E9999"]).0, 2);
+}
+
+#[test]
+fn a_path_in_a_message_stays_in_one_piece_however_long() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", durable());
+    write(folder.path(), "in.txt", "a\n");
+    let path = format!("{}/some where/{}", folder.path().display(), "a-long-name/".repeat(12));
+    let (_, said) = refused(folder.path(), &["run", "job.yaml", "--storage", &path]);
+    assert!(said.contains(&format!("`{path}`")), "{said}");
+}
+
+#[test]
+fn a_storage_root_that_cannot_be_used_is_said_before_anything_is_read() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", durable());
+    write(folder.path(), "in.txt", "a\n");
+    write(folder.path(), "file", "mine");
+    assert!(refused(folder.path(), &["run", "job.yaml", "--storage", "file"]).1.contains("E0406"));
+    // The root that nobody names lies beside the job file.
+    write(folder.path(), ".tidegate", "mine");
+    assert!(refused(folder.path(), &["run", "job.yaml"]).1.contains("E0406"));
+    assert!(!folder.path().join("out").exists());
+}
+
+#[cfg(not(feature = "s3"))]
+#[test]
+fn a_bucket_is_refused_by_a_program_that_speaks_to_none() {
+    let folder = folder();
+    write(folder.path(), "job.yaml", durable());
+    write(folder.path(), "in.txt", "a\n");
+    for command in [&["run", "job.yaml"][..], &["checkpoint", "list"], &["savepoint", "create", "--to", "saved"]] {
+        let arguments = [command, &["--storage", "s3://me:hunter22@flows/prod"]].concat();
+        let (code, said) = refused(folder.path(), &arguments);
+        assert!(code == 1 && said.contains("E0411") && said.contains("the feature `s3`"), "{said}");
+        assert!(!said.contains("hunter22"), "{said}");
+    }
+    assert!(refused(folder.path(), &["checkpoint", "list", "--storage", "gs://flows"]).1.contains("E0409"));
+}

@@ -212,3 +212,29 @@ fn the_function_of_an_example_is_tested_as_the_help_says() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--event-time is missing"));
     assert_eq!(test(&["--event-time", "/at:days"]).status.code(), Some(2));
 }
+
+#[test]
+fn every_record_that_a_function_rejects_is_shown_and_on_error_says_what_it_means() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mask");
+    let test = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command.arg("test").arg(example.join("guest")).arg("--input").arg(example.join("input/orders.jsonl"));
+        command.args(["--config", "{\"keep_card_digits\":4}"]).args(more);
+        command.current_dir(folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+        command.output().expect("the binary starts")
+    };
+    let failed = test(&["--print"]);
+    let said = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert_eq!(failed.status.code(), Some(1), "{said}");
+    assert!(said.contains("5 records were rejected") && said.contains("at position"), "{said}");
+    let passed = test(&["--print", "--on-error", "dead-letter"]);
+    let said = String::from_utf8_lossy(&passed.stderr).into_owned();
+    assert!(passed.status.success() && said.contains("5 records were rejected"), "{said}");
+    assert_eq!(passed.stdout, failed.stdout);
+    fs::write(folder.path().join("expected.jsonl"), &passed.stdout).expect("write what is expected");
+    let compared = test(&["--expect", "expected.jsonl", "--on-error", "skip"]);
+    let said = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(compared.status.success() && said.contains("; 5 rejected"), "{said}");
+    assert_eq!(test(&["--expect", "expected.jsonl"]).status.code(), Some(1));
+}

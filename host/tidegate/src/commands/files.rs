@@ -1,17 +1,19 @@
 //! `tidegate files`: what an exactly-once file sink has published.
+//!
+//! # Invariants
+//! 1. Files are printed as they are found: a directory of any size needs no more memory than the names of its epochs.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use connectors::file::{CommittedFile, CommittedFiles, Condition, committed_files};
+use connectors::file::{Condition, FileLayout, PublishedFile, files_not_listed, published_files, published_layout};
 use serde_json::{Value, json};
 
 use crate::args::OutputFormat;
-use crate::commands::run::json_line;
-use crate::commands::texts::print;
+use crate::commands::texts::Out;
 use crate::figures::count;
 use crate::report::{CliError, Problem};
 
@@ -22,7 +24,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  tidegate files list ./clean\n  \
         tidegate files list ./clean | xargs cat | wc -l")]
     List(Folder),
-    /// Check that every published file is there, as long as it was, and byte for byte; of the layout `commits`.
+    /// Check that every published file is there, as long as it was, and byte for byte. Of the layout `plain`, that of
+    /// the files of the newest epoch: nothing is written down of older ones.
     #[command(after_help = "Example:\n  tidegate files verify ./clean")]
     Verify(Folder),
 }
@@ -34,10 +37,8 @@ pub(crate) struct Folder {
     directory: PathBuf,
 }
 
-/// The folder of the commit files.
-const COMMITS: &str = "_commits";
-/// How the names of published files begin in the plain layout.
-const PART: &str = "part-";
+/// How many broken files a message names.
+const MOST_NAMED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(command: &Command, output: OutputFormat) -> Result<ExitCode, CliError> {
@@ -48,107 +49,159 @@ pub(crate) fn run(command: &Command, output: OutputFormat) -> Result<ExitCode, C
 }
 
 fn list(directory: &Path, output: OutputFormat) -> Result<ExitCode, CliError> {
-    let paths = if directory.join(COMMITS).is_dir() {
-        committed_files(directory)?.files.into_iter().map(|file| file.path).collect()
-    } else {
-        plain_files(directory)?
-    };
-    match output {
-        OutputFormat::Human => {
-            let lines = paths.iter().fold(String::new(), |lines, path| format!("{lines}{}\n", path.display()));
-            print(lines.as_bytes())
-        }
-        OutputFormat::Json => print(json_line(&json!({ "files": paths }))?.as_bytes()),
+    published_layout(directory)?;
+    let mut out = Out::new();
+    let mut separator = "";
+    if output == OutputFormat::Json {
+        out.text("{\"files\":[")?;
     }
+    visit(directory, |file| {
+        // The newest epoch of the plain layout is visited also where readers took its files away.
+        if file.listed.is_none() || file.path.exists() {
+            match output {
+                OutputFormat::Human => out.text(&format!("{}\n", file.path.display()))?,
+                OutputFormat::Json => out.text(&format!("{separator}{}", json!(file.path)))?,
+            }
+            separator = ",";
+        }
+        Ok(if out.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    if output == OutputFormat::Json {
+        out.text("]}\n")?;
+    }
+    out.finish()
 }
 
-/// The parts in a directory of plain files; what is staged lies elsewhere.
-fn plain_files(directory: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let refused = |error: std::io::Error| {
-        CliError::failed(format!("read the directory `{}`: {error}", directory.display()))
-            .with_help("name the `path` of a file sink")
-    };
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).map_err(refused)? {
-        let entry = entry.map_err(refused)?;
-        let is_file = entry.file_type().map_err(refused)?.is_file();
-        if is_file && entry.file_name().to_string_lossy().starts_with(PART) {
-            paths.push(entry.path());
+/// Visits the published files until `each` fails or has enough.
+fn visit(
+    directory: &Path,
+    mut each: impl FnMut(PublishedFile) -> Result<ControlFlow<()>, CliError>,
+) -> Result<(), CliError> {
+    let mut failed = None;
+    published_files(directory, &mut |file| {
+        each(file).unwrap_or_else(|error| {
+            failed = Some(error);
+            ControlFlow::Break(())
+        })
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// What checking came to.
+#[derive(Default)]
+struct Tally {
+    whole: u64,
+    records: u64,
+    /// Of which nothing is written down.
+    not_checked: u64,
+    /// Of a plain directory, whose readers may take files away.
+    taken: u64,
+    broken: u64,
+    /// A line for each of the first broken ones.
+    lines: String,
+}
+
+impl Tally {
+    fn add(&mut self, file: &PublishedFile, condition: Option<&Condition>, layout: FileLayout) {
+        match (condition, &file.listed) {
+            (Some(Condition::Whole), Some(listed)) => {
+                self.whole += 1;
+                self.records += listed.records;
+            }
+            (Some(Condition::Missing), _) if layout == FileLayout::Plain => self.taken += 1,
+            (Some(broken), _) => {
+                self.broken += 1;
+                if self.broken <= MOST_NAMED as u64 {
+                    let (path, why) = (file.path.display(), why(file, broken));
+                    let _infallible = write!(self.lines, "\n  `{path}`, published with epoch {}: {why}", file.epoch);
+                }
+            }
+            (None, _) => self.not_checked += 1,
         }
     }
-    paths.sort_unstable();
-    Ok(paths)
+
+    fn notes(&self, not_listed: usize) -> String {
+        let mut notes = String::new();
+        for (number, what) in [
+            (self.taken, "are not there: readers of the layout `plain` may take files away"),
+            (
+                self.not_checked,
+                "are of older epochs and not checked: the layout `plain` keeps the figures of the newest alone",
+            ),
+            (not_listed as u64, "beside them are not listed: staged, or given up; readers leave them alone"),
+        ] {
+            if number > 0 {
+                let _infallible = writeln!(notes, "{} files {what}", count(number));
+            }
+        }
+        notes
+    }
 }
 
 fn verify(directory: &Path, output: OutputFormat) -> Result<ExitCode, CliError> {
-    let found = committed_files(directory)?;
-    if found.is_whole() {
-        let records: u64 = found.files.iter().map(|file| file.records).sum();
-        return match output {
-            OutputFormat::Human => print(
-                format!(
-                    "ok: {} files with {} records are as they were published\n{}",
-                    count(found.files.len() as u64),
-                    count(records),
-                    not_listed(&found)
-                )
-                .as_bytes(),
-            ),
-            OutputFormat::Json => print(json_line(&document(&found))?.as_bytes()),
-        };
-    }
+    let layout = published_layout(directory)?;
+    let (mut out, mut tally, mut separator) = (Out::new(), Tally::default(), "");
     if output == OutputFormat::Json {
-        print(json_line(&document(&found))?.as_bytes())?;
+        out.text(&format!("{{\"layout\":\"{layout}\",\"files\":["))?;
     }
-    let broken: Vec<&CommittedFile> = found.files.iter().filter(|file| file.condition != Condition::Whole).collect();
-    let lines = broken.iter().take(20).fold(String::new(), |mut lines, file| {
-        let _infallible =
-            write!(lines, "\n  `{}`, published with epoch {}: {}", file.path.display(), file.epoch, why(file));
-        lines
-    });
+    visit(directory, |file| {
+        let condition = file.condition()?;
+        tally.add(&file, condition.as_ref(), layout);
+        if output == OutputFormat::Json {
+            out.text(&format!("{separator}{}", document(&file, condition.as_ref())))?;
+            separator = ",";
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let not_listed = if layout == FileLayout::Commits { files_not_listed(directory)? } else { Vec::new() };
+    match output {
+        OutputFormat::Json => out.text(&ending(&tally, &not_listed))?,
+        OutputFormat::Human if tally.broken == 0 => {
+            let (files, records) = (count(tally.whole), count(tally.records));
+            let notes = tally.notes(not_listed.len());
+            out.text(&format!("ok: {files} files with {records} records are as they were published\n{notes}"))?;
+        }
+        OutputFormat::Human => {}
+    }
+    let ended = out.finish();
+    if tally.broken == 0 {
+        return ended;
+    }
+    let (broken, checked) = (tally.broken, tally.broken + tally.whole);
     Err(CliError::of(Problem {
         code: Some("E0473".to_owned()),
-        message: format!(
-            "{} of {} published files are not as they were published:{lines}",
-            broken.len(),
-            found.files.len()
-        ),
+        message: format!("{broken} of {checked} published files are not as they were published:{}", tally.lines),
         help: Some("restore them from a copy; the sink does not write them again".to_owned()),
         ..Problem::default()
     }))
 }
 
-fn why(file: &CommittedFile) -> String {
-    match &file.condition {
+fn why(file: &PublishedFile, condition: &Condition) -> String {
+    let (bytes, checksum) = file.listed.as_ref().map(|it| (it.bytes, it.checksum.as_str())).unwrap_or_default();
+    match condition {
         Condition::Whole => "whole".to_owned(),
         Condition::Missing => "missing".to_owned(),
-        Condition::OtherLength { bytes } => format!("{} bytes, expected {}", count(*bytes), count(file.bytes)),
-        Condition::OtherBytes => format!("other bytes than those of {}", file.checksum),
+        Condition::OtherLength { bytes: found } => format!("{} bytes, expected {}", count(*found), count(bytes)),
+        Condition::OtherBytes => format!("other bytes than those of {checksum}"),
     }
 }
 
-fn not_listed(found: &CommittedFiles) -> String {
-    match found.not_listed.len() {
-        0 => String::new(),
-        more => format!(
-            "{} files beside them are not listed: staged, or given up; readers leave them alone\n",
-            count(more as u64)
-        ),
-    }
+fn document(file: &PublishedFile, condition: Option<&Condition>) -> Value {
+    let listed = file.listed.as_ref();
+    json!({
+        "path": file.path,
+        "lineage": file.lineage.to_string(),
+        "epoch": file.epoch,
+        "records": listed.map(|it| it.records),
+        "bytes": listed.map(|it| it.bytes),
+        "checksum": listed.map(|it| it.checksum.as_str()),
+        "whole": condition.map(|it| *it == Condition::Whole),
+        "found": condition.map_or_else(|| "not checked".to_owned(), |it| why(file, it)),
+    })
 }
 
-fn document(found: &CommittedFiles) -> Value {
-    let files = found.files.iter().map(|file| {
-        json!({
-            "path": file.path,
-            "lineage": file.lineage.to_string(),
-            "epoch": file.epoch,
-            "records": file.records,
-            "bytes": file.bytes,
-            "checksum": file.checksum,
-            "whole": file.condition == Condition::Whole,
-            "found": why(file),
-        })
-    });
-    json!({ "whole": found.is_whole(), "files": files.collect::<Vec<_>>(), "not_listed": found.not_listed })
+/// What follows the files of a document.
+fn ending(tally: &Tally, not_listed: &[PathBuf]) -> String {
+    let (is_whole, not_checked) = (tally.broken == 0, tally.not_checked);
+    format!("],\"not_listed\":{},\"not_checked\":{not_checked},\"whole\":{is_whole}}}\n", json!(not_listed))
 }

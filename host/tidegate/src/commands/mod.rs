@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod checkpoint;
+pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod new;
 pub(crate) mod run;

@@ -140,7 +140,7 @@ pub(crate) fn test_source(
         format: format(&spec, &columns),
         event_time,
         watermark: Watermarks::default(),
-        on_error: OnError::Fail,
+        on_error: OnError::DeadLetter,
         parallelism: Parallelism(1),
     })
 }

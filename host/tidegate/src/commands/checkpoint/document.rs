@@ -1,48 +1,47 @@
 //! Checkpoints as documents for programs.
 
-use model::JobName;
-use protocol::manifest::{LogRecord, Manifest};
+use model::{JobName, ObjectNumber};
+use protocol::manifest::Manifest;
 use serde_json::{Value, json};
 
+use super::{Line, Listed};
 use crate::figures::time_text;
-use crate::storage::LogEntry;
 
 /// The whole log, oldest first.
-pub(crate) fn list(job: &JobName, log: &[LogEntry]) -> Value {
-    let mut checkpoints = Vec::new();
-    let mut claims = Vec::new();
-    let mut unreadable = Vec::new();
-    for entry in log {
-        match &entry.record {
-            Ok(LogRecord::Complete(manifest)) => checkpoints.push(summary(entry, manifest)),
-            Ok(LogRecord::Claim(claim)) => claims.push(json!({
-                "number": entry.number,
-                "generation": claim.generation,
-                "lineage": claim.lineage.to_string(),
-                "owner": claim.owner,
-            })),
-            Err(why) => unreadable.push(json!({ "number": entry.number, "why": why })),
-        }
-    }
-    json!({ "job": job, "checkpoints": checkpoints, "claims": claims, "unreadable": unreadable })
+pub(super) fn list(job: &JobName, listed: &Listed) -> Value {
+    let claims = listed.claims.iter().map(|(number, claim)| {
+        json!({
+            "number": number,
+            "generation": claim.generation,
+            "lineage": claim.lineage.to_string(),
+            "owner": claim.owner,
+        })
+    });
+    let unreadable = listed.unreadable.iter().map(|(number, why)| json!({ "number": number, "why": why }));
+    json!({
+        "job": job,
+        "checkpoints": listed.checkpoints.iter().map(summary).collect::<Vec<_>>(),
+        "claims": claims.collect::<Vec<_>>(),
+        "unreadable": unreadable.collect::<Vec<_>>(),
+    })
 }
 
-fn summary(entry: &LogEntry, manifest: &Manifest) -> Value {
+fn summary(line: &Line) -> Value {
     json!({
-        "number": entry.number,
-        "epoch": manifest.epoch,
-        "kind": manifest.kind,
-        "lineage": manifest.lineage.to_string(),
-        "generation": manifest.generation,
-        "parent": manifest.parent,
-        "host_clock": time_text(manifest.host_clock.0),
-        "state_bytes": state_bytes(manifest),
-        "pending_epochs": pending_epochs(manifest),
+        "number": line.number,
+        "epoch": line.epoch,
+        "kind": line.kind,
+        "lineage": line.lineage.to_string(),
+        "generation": line.generation,
+        "parent": line.parent,
+        "host_clock": time_text(line.host_clock.0),
+        "state_bytes": line.state_bytes,
+        "pending_epochs": line.pending_epochs,
     })
 }
 
 /// One checkpoint, with everything a person may want to know of it.
-pub(crate) fn show(entry: &LogEntry, manifest: &Manifest) -> Value {
+pub(super) fn show(number: ObjectNumber, manifest: &Manifest) -> Value {
     let sources = manifest.sources.iter().map(|(uid, source)| {
         let splits = source.splits.iter().map(|split| {
             json!({
@@ -87,7 +86,7 @@ pub(crate) fn show(entry: &LogEntry, manifest: &Manifest) -> Value {
             "pending": pending.collect::<Vec<_>>(),
         })
     });
-    let mut document = summary(entry, manifest);
+    let mut document = summary(&Line::of(number, manifest));
     let more = json!({
         "job": manifest.job,
         "key_groups": manifest.key_groups,
@@ -102,15 +101,4 @@ pub(crate) fn show(entry: &LogEntry, manifest: &Manifest) -> Value {
         document.extend(more);
     }
     document
-}
-
-/// Bytes of the objects that hold keyed state.
-pub(crate) fn state_bytes(manifest: &Manifest) -> u64 {
-    manifest.operators.values().flat_map(|operator| &operator.parts).map(protocol::manifest::Part::length_bytes).sum()
-}
-
-/// How many epochs some sink was not known to have published.
-pub(crate) fn pending_epochs(manifest: &Manifest) -> usize {
-    let epochs = manifest.sinks.values().flat_map(|sink| &sink.pending).map(|pending| pending.epoch);
-    epochs.collect::<std::collections::BTreeSet<_>>().len()
 }

@@ -3,51 +3,47 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, presets};
-use model::JobName;
+use model::{JobName, ObjectNumber};
 use protocol::manifest::{CheckpointKind, Manifest};
 
-use super::document::{pending_epochs, state_bytes};
+use super::Listed;
 use crate::figures::{count, delivery, size, time_text};
-use crate::storage::LogEntry;
 
 /// The checkpoints of a log, newest first.
-pub(crate) fn list(job: &JobName, log: &[LogEntry]) -> String {
+pub(super) fn list(job: &JobName, listed: &Listed) -> String {
     let mut table = plain_table(&["epoch", "kind", "lineage", "generation", "taken at", "state", "not published"]);
-    let mut complete = 0;
-    for manifest in log.iter().rev().filter_map(LogEntry::manifest) {
-        complete += 1;
+    for line in listed.checkpoints.iter().rev() {
         table.add_row([
-            manifest.epoch.to_string(),
-            kind(manifest.kind).to_owned(),
-            manifest.lineage.to_string(),
-            manifest.generation.to_string(),
-            time_text(manifest.host_clock.0).unwrap_or_default(),
-            size(state_bytes(manifest)),
-            pending_epochs(manifest).to_string(),
+            line.epoch.to_string(),
+            kind(line.kind).to_owned(),
+            line.lineage.to_string(),
+            line.generation.to_string(),
+            time_text(line.host_clock.0).unwrap_or_default(),
+            size(line.state_bytes),
+            line.pending_epochs.to_string(),
         ]);
     }
+    let complete = listed.checkpoints.len();
     let mut text = if complete == 0 { String::new() } else { format!("{table}\n\n") };
     let plural = if complete == 1 { "" } else { "s" };
     let _infallible = writeln!(text, "`{job}`: {complete} complete checkpoint{plural}");
-    if let Some(claim) = log.iter().rev().find_map(LogEntry::claim) {
+    if let Some((_, claim)) = listed.claims.last() {
         let _infallible = writeln!(text, "last owner: generation {}, {}", claim.generation, claim.owner);
     }
-    for entry in log {
-        if let Err(why) = &entry.record {
-            let _infallible = writeln!(text, "object {} of the log cannot be read: {why}", entry.number);
-        }
+    for (number, why) in &listed.unreadable {
+        let _infallible = writeln!(text, "object {number} of the log cannot be read: {why}");
     }
     text
 }
 
 /// One checkpoint.
-pub(crate) fn show(entry: &LogEntry, manifest: &Manifest) -> String {
+pub(super) fn show(number: ObjectNumber, manifest: &Manifest) -> String {
     let mut text = format!(
         "checkpoint {} of `{}`: {}, object {} of the log\n  lineage      {}\n  generation   {}\n",
         manifest.epoch,
         manifest.job,
         kind(manifest.kind),
-        entry.number,
+        number,
         manifest.lineage,
         manifest.generation,
     );

@@ -1,10 +1,10 @@
 //! What makes a job of a job file outlive its process: its place in a storage root, and what it goes on from.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkpoint::{JobStore, LocalStore};
+use checkpoint::JobStore;
 use contract::Clock;
 use model::LineageId;
 use model::job::{CheckpointSpec, JobSpec};
@@ -17,11 +17,11 @@ use crate::figures::{stretch, time_text};
 use crate::randomness::SystemRandomness;
 use crate::report::CliError;
 use crate::savepoints::{Start, start_from};
-use crate::storage::{newest_manifest, root_for_run};
+use crate::storage::{StorageRoot, newest_manifest};
 
 /// A job's place, and the newest checkpoint in it.
 pub(super) struct Place {
-    pub(super) root: PathBuf,
+    pub(super) root: StorageRoot,
     pub(super) store: JobStore,
     pub(super) newest: Option<Manifest>,
 }
@@ -31,8 +31,8 @@ pub(super) struct Place {
 /// # Errors
 /// When the root cannot be used, or the log cannot be read.
 pub(super) fn open_place(spec: &JobSpec, args: &Run) -> Result<Place, CliError> {
-    let root = root_for_run(args.storage.as_deref(), spec.directory())?;
-    let store = LocalStore::open(&root, &spec.name).map_err(contract::Error::from)?;
+    let root = StorageRoot::of_run(args.storage.as_ref(), spec.directory())?;
+    let store = root.open(&spec.name)?;
     let newest = newest_manifest(&store)?;
     Ok(Place { root, store, newest })
 }
@@ -82,7 +82,7 @@ impl Place {
     /// What a person is told when the job has started.
     pub(super) fn says(&self, identity: &JobIdentity, clock: &dyn Clock) -> String {
         let JobIdentity { lineage, generation, restored } = identity;
-        let root = self.root.display();
+        let root = &self.root;
         let Some(epoch) = restored else {
             return format!("storage `{root}`: begins lineage {lineage}, generation {generation}\n");
         };

@@ -22,6 +22,7 @@ use crate::args::{OutputFormat, Run};
 use crate::commands::texts::print;
 use crate::files::read_bounded;
 use crate::report::{CliError, Problem, SourceText};
+use crate::storage::check_savepoint_folder;
 use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::{self, Wired};
 
@@ -33,6 +34,9 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
     let spec = read_spec(&args.job, args.parallelism.map(Parallelism))?;
     if args.until_end {
         wiring::check_ends(&spec)?;
+    }
+    for folder in args.from_savepoint.iter().chain(&args.stop_with_savepoint) {
+        check_savepoint_folder(folder)?;
     }
     let quiet = args.quiet || output == OutputFormat::Json;
     if args.fresh || args.from_savepoint.is_some() {

@@ -1,6 +1,5 @@
 //! `tidegate savepoint export`: the entries of a savepoint as JSON lines.
 
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +9,7 @@ use contract::StateEntry;
 use model::{OperatorUid, StateKind};
 use serde_json::json;
 
+use crate::commands::texts::Out;
 use crate::figures::time_text;
 use crate::report::CliError;
 use crate::savepoints::{bytes_shown, entry_key_shown, value_shown};
@@ -18,7 +18,7 @@ use crate::savepoints::{bytes_shown, entry_key_shown, value_shown};
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The savepoint.
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Only what this operator keeps.
     #[arg(long, value_name = "UID")]
     operator: Option<String>,
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Export) -> Result<ExitCode, CliError> {
         return Err(CliError::usage(format!("--operator {wanted}: the savepoint has no such operator"))
             .with_help(format!("its operators: {}", names.join(", "))));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Out::new();
     for (uid, operator) in operators {
         if args.operator.as_ref().is_some_and(|wanted| uid.as_str() != wanted) {
             continue;
@@ -46,19 +46,13 @@ pub(super) fn run(args: &Export) -> Result<ExitCode, CliError> {
         let mut entries = reader.entries(uid).map_err(contract::Error::from)?;
         while let Some(entry) = entries.next_entry().map_err(contract::Error::from)? {
             let Some(line) = line(args, uid, operator, &entry) else { continue };
-            match writeln!(out, "{line}") {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
-                Err(error) => return Err(CliError::failed(format!("write standard output: {error}"))),
+            out.text(&format!("{line}\n"))?;
+            if out.is_closed() {
+                return Ok(ExitCode::SUCCESS);
             }
         }
     }
-    match out.flush() {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::failed(format!("write standard output: {error}")))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    out.finish()
 }
 
 fn line(args: &Export, uid: &OperatorUid, operator: &Operator, entry: &StateEntry<'_>) -> Option<String> {

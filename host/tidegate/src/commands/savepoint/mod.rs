@@ -4,7 +4,7 @@ mod export;
 mod show;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use checkpoint::savepoint::{Metadata, inspect};
@@ -17,7 +17,7 @@ use crate::commands::texts::print;
 use crate::figures::count;
 use crate::report::{CliError, Problem};
 use crate::savepoints::make;
-use crate::storage::JobPlace;
+use crate::storage::{JobPlace, check_savepoint_folder};
 
 /// `tidegate savepoint …`.
 #[derive(Debug, Subcommand)]
@@ -40,6 +40,16 @@ pub(crate) enum Command {
     Remove(Folder),
 }
 
+impl Command {
+    fn folder(&self) -> &Path {
+        match self {
+            Self::Create(args) => &args.to,
+            Self::List(args) | Self::Show(args) | Self::Remove(args) => &args.folder,
+            Self::Export(args) => &args.folder,
+        }
+    }
+}
+
 /// `tidegate savepoint create`.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
@@ -59,6 +69,7 @@ pub(crate) struct Folder {
 
 /// Runs the command.
 pub(crate) fn run(command: &Command, output: OutputFormat) -> Result<ExitCode, CliError> {
+    check_savepoint_folder(command.folder())?;
     match command {
         Command::Create(args) => create(args, output),
         Command::List(args) => list(&args.folder, output),
@@ -81,7 +92,7 @@ fn create(args: &Create, output: OutputFormat) -> Result<ExitCode, CliError> {
 }
 
 /// What was made, for a person.
-pub(crate) fn made(folder: &std::path::Path, metadata: &Metadata) -> String {
+pub(crate) fn made(folder: &Path, metadata: &Metadata) -> String {
     let entries = metadata.operators.values().map(|operator| operator.entries.entries).sum();
     format!(
         "savepoint `{}`: checkpoint {} of `{}`, lineage {}, {} entries of state\n",

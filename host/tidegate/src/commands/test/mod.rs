@@ -1,10 +1,15 @@
 //! `tidegate test`: a function over records, the same in every batch size and with its instance thrown
 //! away in between.
+//!
+//! A record that the function rejects never ends the run: all of them are found, and `--on-error` says what they mean
+//! for the result.
 
 mod collect;
 mod compare;
+mod rejected;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +19,7 @@ use model::job::{InputRef, KeySpec, OnError};
 use model::{InputId, JobName, OperatorUid, Parallelism};
 use runtime::{FunctionInput, FunctionNode, JobGraph, SinkNode, SystemClock};
 
-use crate::args::{OutputFormat, Test};
+use crate::args::{OutputFormat, Test, TestOnError};
 use crate::commands::run::json_line;
 use crate::commands::texts::print;
 use crate::files::read_bounded;
@@ -23,6 +28,7 @@ use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::test_source;
 use collect::{Collect, Records};
 use compare::first_difference;
+use rejected::Rejected;
 
 /// Batch sizes that a function must not be able to tell apart: one record, an odd few, many.
 const BATCH_ROWS: [usize; 3] = [1, 7, 512];
@@ -46,40 +52,63 @@ pub(crate) fn run(args: &Test, output: OutputFormat) -> Result<ExitCode, CliErro
     let names: Vec<String> = factory.descriptor().outputs.iter().map(|port| port.name.clone()).collect();
     if args.print {
         let results = run_once(args, &factory, 512)?;
-        let first = names.first().and_then(|name| results.get(name));
+        let first = names.first().and_then(|name| results.outputs.get(name));
         let lines = first.into_iter().flatten().flatten().flat_map(|value| [value.as_slice(), b"\n"].concat());
-        return print(&lines.collect::<Vec<u8>>());
+        print(&lines.collect::<Vec<u8>>())?;
+        return judge(args, &results.rejected, output).map(|()| ExitCode::SUCCESS);
     }
     let expectations = read_expectations(args, &names)?;
     let mut checked = 0;
-    let mut first: Option<BTreeMap<String, Records>> = None;
+    let first = run_once(args, &factory, BATCH_ROWS[0])?;
+    judge(args, &first.rejected, output)?;
     for rows in BATCH_ROWS {
-        let results = run_once(args, &factory, rows)?;
+        let results = if rows == BATCH_ROWS[0] { None } else { Some(run_once(args, &factory, rows)?) };
+        let results = results.as_ref().unwrap_or(&first);
         for expectation in &expectations {
-            let found = results.get(&expectation.output).map(Vec::as_slice).unwrap_or_default();
+            let found = results.outputs.get(&expectation.output).map(Vec::as_slice).unwrap_or_default();
             checked += compare_output(expectation, found, rows)?;
         }
-        match &first {
-            // Outputs that nothing is expected of must still not depend on the batch size.
-            Some(first) => compare_runs(first, &results, rows)?,
-            None => first = Some(results),
-        }
+        // Outputs that nothing is expected of must still not depend on the batch size.
+        compare_runs(&first, results, rows)?;
     }
+    let rejected = first.rejected;
     match output {
         OutputFormat::Human => print(
             format!(
-                "ok: {} records as expected, {} times: in batches of {}, with fresh instances\n",
+                "ok: {} records as expected, {} times: in batches of {}, with fresh instances{}\n",
                 checked / BATCH_ROWS.len(),
                 BATCH_ROWS.len(),
-                BATCH_ROWS.map(|rows| rows.to_string()).join(", ")
+                BATCH_ROWS.map(|rows| rows.to_string()).join(", "),
+                if rejected.is_empty() { String::new() } else { format!("; {} rejected", rejected.len()) }
             )
             .as_bytes(),
         ),
         OutputFormat::Json => {
-            let document = serde_json::json!({ "ok": true, "records_compared": checked, "batch_rows": BATCH_ROWS });
+            let document = serde_json::json!({
+                "ok": true, "records_compared": checked, "batch_rows": BATCH_ROWS, "rejected": rejected,
+            });
             print(json_line(&document)?.as_bytes())
         }
     }
+}
+
+/// What rejected records mean: they are shown, and fail the test unless `--on-error` lets a job pass them.
+fn judge(args: &Test, rejected: &[Rejected], output: OutputFormat) -> Result<(), CliError> {
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let text = rejected::text(rejected);
+    if args.on_error == TestOnError::Fail {
+        return Err(CliError::failed(text).with_help(
+            "a job stops at the first with `on_error: fail`; if they are meant to be rejected, say --on-error skip or \
+             --on-error dead-letter, as the job file does",
+        ));
+    }
+    if output == OutputFormat::Human {
+        // A note that nobody can read is no reason to fail.
+        drop(writeln!(std::io::stderr(), "{text}"));
+    }
+    Ok(())
 }
 
 /// The text of `--config` is a JSON object, as that of a job file always is.
@@ -131,37 +160,47 @@ fn shown(record: &Option<Vec<u8>>) -> &[u8] {
     record.as_deref().unwrap_or(b"(tombstone)")
 }
 
-/// Refuses a function whose output depends on how its records were batched.
-fn compare_runs(
-    first: &BTreeMap<String, Records>,
-    later: &BTreeMap<String, Records>,
-    rows: usize,
-) -> Result<(), CliError> {
-    for (output, records) in first {
-        let found = later.get(output).map(Vec::as_slice).unwrap_or_default();
+/// Refuses a function whose output, or whose verdict on a record, depends on how its records were batched.
+fn compare_runs(first: &Results, later: &Results, rows: usize) -> Result<(), CliError> {
+    let help = "a function must not keep anything between records but its declared state";
+    let between = format!("between batches of {} and of {rows}", BATCH_ROWS[0]);
+    for (output, records) in &first.outputs {
+        let found = later.outputs.get(output).map(Vec::as_slice).unwrap_or_default();
         if let Some(difference) = first_difference(records.iter().map(shown), found.iter().map(shown)) {
             return Err(CliError::failed(format!(
-                "output `{output}` differs at record {} between batches of {} and of {rows}\n  {}",
+                "output `{output}` differs at record {} {between}\n  {}",
                 difference.record,
-                BATCH_ROWS[0],
                 difference.describe()
             ))
-            .with_help("a function must not keep anything between records but its declared state"));
+            .with_help(help));
         }
     }
-    Ok(())
+    match rejected::first_of_one(&first.rejected, &later.rejected) {
+        None => Ok(()),
+        Some(one) => Err(CliError::failed(format!(
+            "whether a record is rejected differs {between}: {}",
+            rejected::text(std::slice::from_ref(one))
+        ))
+        .with_help(help)),
+    }
 }
 
-/// Runs the function over the whole input and returns what came out of each output.
-fn run_once(
-    args: &Test,
-    factory: &Arc<dyn FunctionFactory>,
-    rows: usize,
-) -> Result<BTreeMap<String, Records>, CliError> {
-    let (graph, sinks) = graph(args, factory, rows)?;
+/// What a run came to.
+struct Results {
+    /// What came out of each output.
+    outputs: BTreeMap<String, Records>,
+    rejected: Vec<Rejected>,
+}
+
+/// Runs the function over the whole input.
+fn run_once(args: &Test, factory: &Arc<dyn FunctionFactory>, rows: usize) -> Result<Results, CliError> {
+    let (mut graph, sinks) = graph(args, factory, rows)?;
+    let letters = Collect::default();
+    graph.dead_letters = Some(Arc::new(letters.clone()));
     let job = runtime::start(&graph, Arc::new(SystemClock::new()))?;
     job.wait().map_err(|failure| CliError::of(crate::commands::run::failure_problem(&failure)))?;
-    Ok(sinks.into_iter().map(|(name, sink)| (name, sink.take())).collect())
+    let outputs = sinks.into_iter().map(|(name, sink)| (name, sink.take())).collect();
+    Ok(Results { outputs, rejected: rejected::of_letters(&letters.take()) })
 }
 
 fn graph(
@@ -182,7 +221,7 @@ fn graph(
         key: key_spec(args, descriptor)?,
         factory: Arc::clone(factory),
         config: args.config.clone(),
-        on_error: OnError::Fail,
+        on_error: OnError::DeadLetter,
         parallelism: Parallelism(1),
         state: Some(Arc::new(state::MemoryBackend::default())),
     });
