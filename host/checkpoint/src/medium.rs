@@ -74,7 +74,7 @@ impl Medium {
 
     /// The bytes of an object; `None` where there is none.
     pub(crate) fn read(&self, at: &ObjectPath) -> Result<Option<Bytes>, object_store::Error> {
-        match self.wait(async { self.store.get(at).await?.bytes().await }) {
+        match self.ask(|| async { self.store.get(at).await?.bytes().await }) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(source) => Err(source),
@@ -87,7 +87,7 @@ impl Medium {
         at: &ObjectPath,
         length_bytes: u64,
     ) -> Result<Option<Result<Bytes, u64>>, object_store::Error> {
-        let read = self.wait(async {
+        let read = self.ask(|| async {
             let found = self.store.get(at).await?;
             if found.meta.size != length_bytes {
                 return Ok(Err(found.meta.size));
@@ -111,21 +111,33 @@ impl Medium {
 
     /// The objects directly below a folder: file names.
     pub(crate) fn names(&self, folder: &ObjectPath) -> Result<Vec<String>, object_store::Error> {
-        let listed = self.wait(self.store.list_with_delimiter(Some(folder)))?;
+        let listed = self.ask(|| self.store.list_with_delimiter(Some(folder)))?;
         Ok(listed.objects.iter().filter_map(|it| it.location.filename().map(str::to_owned)).collect())
     }
 
     /// The folders directly below a folder: their names.
     #[cfg(feature = "s3")]
     pub(crate) fn folders(&self, folder: &ObjectPath) -> Result<Vec<String>, object_store::Error> {
-        let listed = self.wait(self.store.list_with_delimiter(Some(folder)))?;
+        let listed = self.ask(|| self.store.list_with_delimiter(Some(folder)))?;
         Ok(listed.common_prefixes.iter().filter_map(|it| it.filename().map(str::to_owned)).collect())
     }
 
     /// The objects below a folder, at any depth.
     pub(crate) fn below(&self, folder: &ObjectPath) -> Result<Vec<object_store::ObjectMeta>, object_store::Error> {
         use futures_util::TryStreamExt;
-        self.wait(self.store.list(Some(folder)).try_collect())
+        self.ask(|| self.store.list(Some(folder)).try_collect())
+    }
+
+    /// Waits for a call that only reads. Over a network it is made once more: a client repeats a request that is not
+    /// answered, and not one whose answer breaks off.
+    fn ask<T, F>(&self, call: impl Fn() -> F) -> Result<T, object_store::Error>
+    where
+        F: Future<Output = Result<T, object_store::Error>>,
+    {
+        match self.wait(call()) {
+            Err(object_store::Error::Generic { .. }) if self.folder.is_none() => self.wait(call()),
+            answer => answer,
+        }
     }
 
     fn wait<T>(&self, future: impl Future<Output = Result<T, object_store::Error>>) -> Result<T, object_store::Error> {

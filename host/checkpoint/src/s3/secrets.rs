@@ -30,8 +30,15 @@ impl Secrets {
 
     /// The same error, with all that led to it in one line, and no secret.
     pub(super) fn cut_out_of(&self, error: Error) -> Error {
-        let source = Box::new(Said(self.shown(&error)));
+        let text = self.shown(&error);
+        let is = |status: &str| text.contains(&format!("status code: {status} "));
+        let path = String::new();
+        // Of a put and a get the client tells these apart, of a list it does not.
+        let (is_denied, is_missing) = (is("403") || is("401"), is("404"));
+        let source = Box::new(Said(text));
         match error {
+            Error::Generic { .. } if is_denied => Error::PermissionDenied { path, source },
+            Error::Generic { .. } if is_missing => Error::NotFound { path, source },
             Error::NotFound { path, .. } => Error::NotFound { path, source },
             Error::AlreadyExists { path, .. } => Error::AlreadyExists { path, source },
             Error::Precondition { path, .. } => Error::Precondition { path, source },

@@ -176,6 +176,32 @@ fn a_lack_of_rights_is_told_as_such() {
 }
 
 #[test]
+fn a_lack_of_rights_and_a_missing_bucket_are_told_of_every_call() {
+    let (server, store) = open();
+    let keys = S3Credentials::Keys { access_key_id: "id".to_owned(), secret_access_key: "secret".to_owned() };
+    server.set(Condition::NoRights);
+    let errors = [store.log.list().unwrap_err(), store.log.read(ObjectNumber(0)).unwrap_err()];
+    assert!(errors.iter().all(|error| error.code() == Some("E0407")), "{errors:?}");
+    assert_eq!(S3Store::list_jobs(&server.url(), &keys).unwrap_err().code(), Some("E0407"));
+    server.set(Condition::NoBucket);
+    assert_eq!(S3Store::list_jobs(&server.url(), &keys).unwrap_err().code(), Some("E0405"));
+    // An empty log would be a job that never ran.
+    assert!(store.log.list().is_err());
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_asked_for_again() {
+    let (server, store) = open();
+    let handle = store.objects.put("state/1", &[Arc::new(vec![7; 4096])]).unwrap();
+    server.cut_answers(1);
+    assert_eq!(store.objects.get(&handle).unwrap()[0].len(), 4096);
+    server.cut_answers(1);
+    assert!(store.log.list().unwrap().is_empty());
+    server.cut_answers(9);
+    assert_eq!(store.log.list().unwrap_err().retry(), Retry::Backoff);
+}
+
+#[test]
 fn a_bucket_that_does_not_exist_is_a_missing_root() {
     let server = Server::start(Exclusive::Honoured);
     server.inject([Fault::Status(404)]);

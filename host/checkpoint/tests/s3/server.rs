@@ -86,6 +86,8 @@ struct State {
     faults: VecDeque<Fault>,
     /// Of the next writes that try nothing out.
     later: VecDeque<Fault>,
+    /// How many answers to whoever reads break off.
+    cut: u32,
     condition: Condition,
     requests: u64,
     exclusive: Exclusive,
@@ -135,6 +137,7 @@ impl Server {
             objects: BTreeMap::new(),
             faults: VecDeque::new(),
             later: VecDeque::new(),
+            cut: 0,
             condition: Condition::Sound,
             requests: 0,
             exclusive,
@@ -164,6 +167,11 @@ impl Server {
     /// As [`Server::inject`], of the writes after those that try the store out.
     pub(crate) fn inject_after_probe(&self, faults: impl IntoIterator<Item = Fault>) {
         self.state.lock().unwrap().later.extend(faults);
+    }
+
+    /// As many answers to whoever reads break off.
+    pub(crate) fn cut_answers(&self, answers: u32) {
+        self.state.lock().unwrap().cut = answers;
     }
 
     /// The bytes of an object.
@@ -284,6 +292,10 @@ impl Server {
                 state = self.changed.wait_while(state, |state| state.condition == Condition::Holds).unwrap();
             }
             _ => {}
+        }
+        if request.method == "GET" && state.cut > 0 {
+            state.cut -= 1;
+            return Some(Fault::CutShort);
         }
         if request.method != "PUT" {
             return None;
