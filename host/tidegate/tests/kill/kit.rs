@@ -151,7 +151,7 @@ dead_letters: {{ file: {{ path: out/dead }} }}
     }
 
     /// Panics where the newest manifest lists what is not there.
-    fn check_listed(&self) {
+    pub(crate) fn check_listed(&self) {
         if let Some((_, manifest)) = oracle::newest_manifest(&self.log()) {
             oracle::check_objects(&self.place(), &manifest);
         }

@@ -19,6 +19,8 @@
     reason = "all of this crate is tests, and what they print tells how to see a failure again"
 )]
 
+#[cfg(feature = "s3")]
+mod bucket;
 mod damage;
 mod disks;
 mod input;
@@ -27,3 +29,6 @@ mod oracle;
 mod owners;
 mod points;
 mod random;
+#[cfg(feature = "s3")]
+#[path = "../../../checkpoint/tests/s3/server.rs"]
+mod server;

@@ -27,15 +27,17 @@ pub(crate) fn numbers(log: &Path) -> Vec<u64> {
     names(log).iter().filter_map(|name| name.parse().ok()).collect()
 }
 
+/// What stands under a number of a log, where it can be read.
+pub(crate) fn record(log: &Path, number: u64) -> Option<LogRecord> {
+    let frame = fs::read(log.join(format!("{number:020}"))).ok()?;
+    decode(frame.get(FRAME_HEAD..frame.len().checked_sub(FRAME_TAIL)?)?).ok()
+}
+
 /// The newest manifest of a log, and its file.
 pub(crate) fn newest_manifest(log: &Path) -> Option<(PathBuf, Manifest)> {
-    numbers(log).into_iter().rev().find_map(|number| {
-        let path = log.join(format!("{number:020}"));
-        let frame = fs::read(&path).ok()?;
-        match decode(frame.get(FRAME_HEAD..frame.len() - FRAME_TAIL)?) {
-            Ok(LogRecord::Complete(manifest)) => Some((path, *manifest)),
-            _ => None,
-        }
+    numbers(log).into_iter().rev().find_map(|number| match record(log, number)? {
+        LogRecord::Complete(manifest) => Some((log.join(format!("{number:020}")), *manifest)),
+        LogRecord::Claim(_) => None,
     })
 }
 
