@@ -120,7 +120,7 @@ pub struct StateEntry<'a> {
     pub written_millis: i64,
 }
 
-/// Makes tables.
+/// Makes tables. Deltas and images of one backend are segments that every other of a process restores.
 pub trait StateBackend: Send + Sync {
     /// An empty table for one subtask.
     ///
@@ -249,6 +249,12 @@ pub trait KeyedState: Send {
     /// A checkpoint that this table took part in is complete: by event time, what expired before `watermark` may
     /// be purged from now on.
     fn completed(&mut self, watermark: EventTime);
+
+    /// The host's clock says `now`, though nobody may look or write: by processing time, what expired before may be
+    /// purged. Without it the clock is that of the last look or write.
+    fn time_passed(&mut self, now: HostTime) {
+        let _ = now;
+    }
 
     /// Calls `visit` for every entry, key group by key group, rising; within a group the order is the table's own.
     /// Entries that have expired are among them if they are not purged.

@@ -18,12 +18,13 @@
 //! 3. A call that finds nothing to do costs a comparison; the segments are only looked through when
 //!    one of them emptied, an epoch ended, a quarter of a segment more is dead than the last time, or one
 //!    of them is due to be swept.
-//! 4. What is purged is invisible to every look from now on; what the deltas say of it may be restored.
+//! 4. Over a base only segments of the running epoch are rewritten; what is sealed is drained instead.
+//! 5. What is purged is invisible to every look from now on; what the deltas say of it may be restored.
 #![expect(clippy::indexing_slicing, reason = "segment numbers come from the list of segments")]
 
 use crate::entry::{EntryName, Head, Item, SEGMENT_HEADER};
 use crate::expiry::{NEVER, earlier};
-use crate::log::Place;
+use crate::log::{Log, Place};
 use crate::segment::Segment;
 use crate::table::{Group, StateLog, tag_of_key, tag_of_name};
 
@@ -55,7 +56,7 @@ impl Cleaning {
 
 /// What is done with an entry that is not dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+pub(crate) enum Fate {
     /// It lives, and lies elsewhere from now on.
     Move,
     /// It goes, and nobody is told.
@@ -74,6 +75,12 @@ pub(crate) struct Facts {
     pub(crate) needed: usize,
     /// Whether it holds at most one entry, however long.
     pub(crate) oversize: bool,
+}
+
+/// Whether a segment may be rewritten. What is sealed over a base is drained and given up instead: its
+/// tombstones hide what lies there.
+fn is_cleanable(log: &Log, segment: usize) -> bool {
+    !log.is_over_base || log.segments[segment].is_mutable()
 }
 
 /// The segment to rewrite next, if one is worth it.
@@ -141,7 +148,8 @@ impl StateLog {
     /// A mark frees segments in which nothing is needed, perhaps the one being cleaned.
     pub(crate) fn forget_freed_victim(&mut self) {
         let is_there = |&(segment, _): &(usize, usize)| !self.log.segments[segment].is_vacant();
-        self.cleaning.victim = self.cleaning.victim.filter(is_there);
+        let is_cleanable = |&(segment, _): &(usize, usize)| is_cleanable(&self.log, segment);
+        self.cleaning.victim = self.cleaning.victim.filter(is_there).filter(is_cleanable);
         self.cleaning.sweep = self.cleaning.sweep.filter(is_there);
     }
 
@@ -191,10 +199,25 @@ impl StateLog {
             segment.lifetimes.note_left(&log.policies, head);
         } else if segment.is_mutable() && !head.is_first() {
             self.settle(place, head, Fate::Bury);
+        } else if log.is_over_base && !segment.is_mutable() {
+            // What is sealed goes to the base and is purged there.
+            self.sweep_over_base(place, head);
         } else {
             self.purged |= !segment.is_mutable();
             self.settle(place, head, Fate::Drop);
         }
+    }
+
+    /// An expired entry of a sealed segment over a base: one that lies there as well is given up.
+    fn sweep_over_base(&mut self, place: Place, head: &Head) {
+        let Log { segments, policies, .. } = &mut self.log;
+        let segment = &mut segments[place.segment()];
+        if !segment.is_in_base() {
+            return segment.lifetimes.note_left(policies, head);
+        }
+        self.log.uncounted(true);
+        self.settle(place, head, Fate::Drop);
+        self.log.uncounted(false);
     }
 
     fn choose_victim(&mut self) -> Option<(usize, usize)> {
@@ -209,7 +232,9 @@ impl StateLog {
             needed: segment.live + segment.kept,
             oversize: segment.used() > log.segment_bytes(),
         };
-        let choosable = |&(number, segment): &(usize, &Segment)| !segment.is_vacant() && !log.grows(number);
+        let choosable = |&(number, segment): &(usize, &Segment)| {
+            !segment.is_vacant() && !log.grows(number) && is_cleanable(log, number)
+        };
         let segments = log.segments.iter().enumerate().filter(choosable);
         let victim = choose(segments.map(facts), log.segment_bytes());
         self.cleaning.wait_for = if victim.is_some() { 0 } else { dead + log.segment_bytes() / 4 };
@@ -227,7 +252,7 @@ impl StateLog {
     }
 
     /// Does with the entry at `place`, which is not dead, what its fate is.
-    fn settle(&mut self, place: Place, head: &Head, fate: Fate) {
+    pub(crate) fn settle(&mut self, place: Place, head: &Head, fate: Fate) {
         let Self { groups, log, directories, .. } = self;
         let segment = &log.segments[place.segment()];
         if fate == Fate::Bury {

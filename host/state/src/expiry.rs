@@ -85,6 +85,11 @@ impl Policies {
         *limit = (*limit).max(watermark.0);
     }
 
+    /// The time that every look by `clock` has reached.
+    pub(crate) fn limit(&self, clock: TtlClock) -> i64 {
+        self.limits[number(clock)]
+    }
+
     /// The clock that decides over an entry, and its expiry; `None` for one that lives until it is deleted.
     #[inline]
     fn expiry_of(&self, head: &Head) -> Option<(usize, i64)> {

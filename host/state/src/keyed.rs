@@ -25,7 +25,7 @@ impl StateLog {
     /// Finds group and tag of the names `rows` and asks for the index lines and then, with those at
     /// hand, for the entries they lead to.
     #[inline]
-    fn approach<'a>(
+    pub(crate) fn approach<'a>(
         &self,
         rows: Range<usize>,
         name: &impl Fn(usize) -> EntryName<'a>,
@@ -99,13 +99,13 @@ impl StateLog {
 
     /// How the rows of a batch look at `state`; `None` where nothing expires.
     #[inline]
-    fn look_at<'a>(&mut self, state: StateId, slots: &'a SlotKeys) -> Option<Look<'a>> {
+    pub(crate) fn look_at<'a>(&mut self, state: StateId, slots: &'a SlotKeys) -> Option<Look<'a>> {
         self.log.policies.note_now(slots.looks.now);
         self.log.policies.get(state).map(|ttl| Look::new(ttl, slots))
     }
 
     /// Refuses writes that could not be applied whole.
-    fn check(&self, slots: &SlotKeys, writes: &[StateWrites]) -> Result<(), Error> {
+    pub(crate) fn check(&self, slots: &SlotKeys, writes: &[StateWrites]) -> Result<(), Error> {
         check_slots(slots)?;
         let (mut count, mut bytes) = (0, 0);
         for write in writes {
@@ -180,21 +180,21 @@ impl Stamp for Dated<'_> {
 
 /// What write `row` is called.
 #[inline]
-fn name_of_write<'a>(slots: &'a SlotKeys, write: &'a StateWrites, row: usize) -> EntryName<'a> {
+pub(crate) fn name_of_write<'a>(slots: &'a SlotKeys, write: &'a StateWrites, row: usize) -> EntryName<'a> {
     let name = name_of(slots, write.slots[row].0 as usize, write.state);
     EntryName { entry_key: write.entry_keys.as_ref().map(|entry_keys| entry_keys.get(row)), ..name }
 }
 
-fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+pub(crate) fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Lengths { what, found, expected }) }
 }
 
-fn check_slots(slots: &SlotKeys) -> Result<(), Error> {
+pub(crate) fn check_slots(slots: &SlotKeys) -> Result<(), Error> {
     check_length("hashes of the slots", slots.hashes.len(), slots.keys.len())
 }
 
 #[inline]
-fn check_slot(slots: &SlotKeys, slot: SlotIndex) -> Result<(), Error> {
+pub(crate) fn check_slot(slots: &SlotKeys, slot: SlotIndex) -> Result<(), Error> {
     if (slot.0 as usize) < slots.keys.len() {
         return Ok(());
     }
@@ -327,6 +327,10 @@ impl KeyedState for StateLog {
 
     fn completed(&mut self, watermark: EventTime) {
         self.log.policies.note_watermark(watermark);
+    }
+
+    fn time_passed(&mut self, now: HostTime) {
+        self.log.policies.note_now(now);
     }
 
     fn export(

@@ -22,6 +22,8 @@
 //! Files, uploads and manifests; anything asynchronous.
 
 mod cells;
+#[cfg_attr(not(any(feature = "rocksdb", test)), expect(dead_code, reason = "only a table over a base is counted"))]
+mod census;
 mod changes;
 mod clean;
 mod directories;
@@ -35,6 +37,8 @@ mod log;
 mod pieces;
 mod prefetch;
 mod restore;
+#[cfg(feature = "rocksdb")]
+mod rocks;
 mod segment;
 #[cfg(test)]
 mod soundness;
@@ -46,6 +50,8 @@ use model::StateKind;
 
 pub use entry::Flaw;
 pub use error::Error;
+#[cfg(feature = "rocksdb")]
+pub use rocks::{RocksBackend, RocksOptions};
 pub use table::StateLog;
 
 /// How a table is laid out.

@@ -14,11 +14,13 @@
 //! Names and indexes: who may call an entry dead is the table's affair.
 #![expect(clippy::indexing_slicing, reason = "places are made here, and a segment outlives every reference to it")]
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use model::HostTime;
 
 use crate::Error;
+use crate::census::Census;
 use crate::entry::{self, EntryName, Head, SEGMENT_HEADER, WORD, flag};
 use crate::expiry::{NEVER, Policies, earlier};
 use crate::index::REFERENCE_BITS;
@@ -78,6 +80,12 @@ pub(crate) struct Log {
     pub(crate) payload: usize,
     /// Bytes of memory of all segments.
     pub(crate) memory: usize,
+    /// Whether what is not found here may lie in a base behind the log.
+    pub(crate) is_over_base: bool,
+    /// What table and base hold together; `None` without a base, where the log itself knows.
+    pub(crate) census: Option<Census>,
+    /// Segments over a base that may be given up, oldest first.
+    pub(crate) evictable: VecDeque<usize>,
 }
 
 impl Log {
@@ -97,6 +105,9 @@ impl Log {
             entries: 0,
             payload: 0,
             memory: 0,
+            is_over_base: false,
+            census: None,
+            evictable: VecDeque::new(),
         }
     }
 
@@ -170,10 +181,24 @@ impl Log {
         let bytes = segment.open_bytes().expect("a segment that grows is open");
         let place = Place::new(number, bytes.len());
         entry::append(bytes, name, value, flags, now);
-        if !self.policies.is_empty() {
+        if !self.policies.is_empty() || self.is_over_base {
             let head = Head::at(bytes, place.at());
             self.count_lifetime(number, &head, true);
         }
+        place
+    }
+
+    /// Appends a copy of an entry that lies in the base.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn append_copy(&mut self, name: &EntryName<'_>, value: &[u8], written: HostTime) -> Place {
+        let size = name.size(value.len());
+        let number = self.segment_for(Purpose::Moved, size);
+        let bytes = self.segments[number].open_bytes().expect("a segment that grows is open");
+        let place = Place::new(number, bytes.len());
+        entry::append(bytes, name, Some(value), 0, written);
+        let head = Head::at(bytes, place.at());
+        self.used += size;
+        self.count(number, &head, true);
         place
     }
 
@@ -195,8 +220,8 @@ impl Log {
             return place;
         }
         // Nothing of an earlier epoch needs to be deleted where the name was new in this one, or where
-        // an earlier epoch deleted it.
-        let first = deleted_before || mutable && head.is_first();
+        // an earlier epoch deleted it. Over a base it may lie there still, under what deleted it.
+        let first = deleted_before && !self.is_over_base || mutable && head.is_first();
         self.kill(place);
         self.append(name, value, if first { flag::FIRST } else { 0 }, now)
     }
@@ -213,6 +238,7 @@ impl Log {
         let new = Head::at(bytes, at);
         let is_alike = old.is_tombstone() == new.is_tombstone() && old.payload() == new.payload();
         if is_alike && self.policies.is_empty() {
+            // Neither a figure nor an expiry changes.
             return true;
         }
         self.count(number, old, false);
@@ -229,7 +255,7 @@ impl Log {
             change(&mut self.live, head.size());
             change(&mut self.entries, 1);
             change(&mut self.payload, head.payload());
-            if !self.policies.is_empty() {
+            if !self.policies.is_empty() || self.is_over_base {
                 self.count_lifetime(number, head, add);
             }
             return;
@@ -245,6 +271,9 @@ impl Log {
     fn count_lifetime(&mut self, number: usize, head: &Head, add: bool) {
         if head.is_tombstone() {
             return;
+        }
+        if let Some(census) = &mut self.census {
+            census.count(&self.policies, head, add);
         }
         let lifetimes = &mut self.segments[number].lifetimes;
         lifetimes.count(&self.policies, head, add);
@@ -309,6 +338,9 @@ impl Log {
         let oversize = size > self.segment_bytes / 8;
         let capacity = if oversize { SEGMENT_HEADER.len() + size } else { self.segment_bytes };
         let number = self.place_segment(Segment::open(purpose, capacity));
+        if oversize && purpose == Purpose::Moved && self.is_over_base {
+            self.evictable.push_back(number);
+        }
         if !oversize {
             match purpose {
                 Purpose::Log => self.tail = Some(number),
@@ -316,6 +348,9 @@ impl Log {
                     // A moved segment that is full is final at once.
                     if let Some(full) = self.moved.replace(number) {
                         self.seal(full);
+                        if self.is_over_base {
+                            self.evictable.push_back(full);
+                        }
                     }
                 }
             }
@@ -369,6 +404,15 @@ impl Log {
         self.moved = None;
     }
 
+    /// As [`Self::end_moved`], so that what was copied so far can be given up.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn end_moved_over_base(&mut self) {
+        if let Some(number) = self.moved.take() {
+            self.seal(number);
+            self.evictable.push_back(number);
+        }
+    }
+
     /// Ends the epoch: seals what it wrote and returns it. Its tombstones have served from here on.
     pub(crate) fn mark(&mut self) -> Vec<Arc<Vec<u8>>> {
         let mut sealed = Vec::new();
@@ -412,6 +456,13 @@ impl Log {
         self.memory -= segment.memory();
         segment.set_dead(place.at());
         self.memory += segment.memory();
+    }
+
+    /// Whether entries that come and go are none to the census: they are copies of what lies in the base.
+    pub(crate) fn uncounted(&mut self, uncounted: bool) {
+        if let Some(census) = &mut self.census {
+            census.is_paused = uncounted;
+        }
     }
 
     /// The error of a table without room.

@@ -80,7 +80,12 @@ impl StateLog {
     }
 
     /// Takes what counts of the segment given as `number`: what belongs to `counts`, and to the subtask.
-    fn take_segment(&mut self, number: usize, bytes: &Arc<Vec<u8>>, counts: &KeyGroupRange) -> Result<(), Error> {
+    pub(crate) fn take_segment(
+        &mut self,
+        number: usize,
+        bytes: &Arc<Vec<u8>>,
+        counts: &KeyGroupRange,
+    ) -> Result<(), Error> {
         self.check_header(number, bytes)?;
         let mut piece = Vec::with_capacity(PIECE);
         let segment = self.log.take_in(Arc::clone(bytes))?;
@@ -170,33 +175,39 @@ impl StateLog {
             return log.reject(place);
         };
         let name = head.name(bytes, place.at());
-        if head.is_mapped() {
-            take_mapped(group, log, directories, read, &name, place);
+        let is_known = if head.is_mapped() {
+            take_mapped(group, log, directories, read, &name, place)
         } else {
             let values = &mut group.values;
             let old = values.find_or_gap(tag, |old| log.is_called(Place(old), &name));
-            match (old, head.is_tombstone()) {
-                (Err(_), true) => {}
-                (Err(gap), false) => values.insert_at(gap, tag, place.0),
-                (Ok(position), false) => {
-                    log.kill(Place(values.reference(position)));
-                    values.set(position, place.0);
+            let goes = head.is_tombstone() && !log.is_over_base;
+            match old {
+                Err(_) if head.is_tombstone() => false,
+                Err(gap) => {
+                    values.insert_at(gap, tag, place.0);
+                    true
                 }
-                (Ok(position), true) => {
+                Ok(position) => {
                     log.kill(Place(values.reference(position)));
-                    values.remove(position);
+                    if goes {
+                        values.remove(position);
+                    } else {
+                        values.set(position, place.0);
+                    }
+                    !goes
                 }
             }
-        }
-        if head.is_tombstone() {
-            log.reject(place);
-        } else {
+        };
+        if is_known {
             log.adopt(place, head);
+        } else {
+            log.reject(place);
         }
     }
 }
 
-/// Puts an entry of a map or list into the index and its directory, or takes out what it deletes.
+/// Puts an entry of a map or list into the index and its directory, or takes out what it deletes. Whether the
+/// index knows the place then: over a base it knows tombstones too, which hide what lies there.
 fn take_mapped(
     group: &mut Group,
     log: &mut Log,
@@ -204,30 +215,31 @@ fn take_mapped(
     read: &Read,
     name: &EntryName<'_>,
     place: Place,
-) {
+) -> bool {
     let Group { entries, heads, .. } = group;
     let (head, tag) = (&read.head, read.found.tag);
     let old = entries.find_or_gap(tag, |cell| log.is_called(directories.cells.place(cell as u32), name));
     let head_tag = tag_of_key(head.hash, head.state);
-    match (old, head.is_tombstone()) {
-        (Err(_), true) => {}
-        (Err(gap), false) => {
+    let position = match old {
+        Ok(position) => position,
+        Err(_) if head.is_tombstone() => return false,
+        Err(gap) => {
             let cell = directories.add(log, heads, head_tag, name, place);
             entries.insert_at(gap, tag, u64::from(cell));
+            return true;
         }
-        (Ok(position), false) => {
-            let cell = entries.reference(position) as u32;
-            log.kill(directories.cells.place(cell));
-            directories.cells.set(cell, place);
-        }
-        (Ok(position), true) => {
-            let cell = entries.reference(position) as u32;
-            entries.remove(position);
-            let old = directories.cells.place(cell);
-            directories.remove(log, heads, head_tag, name, cell);
-            log.kill(old);
-        }
+    };
+    let cell = entries.reference(position) as u32;
+    let old = directories.cells.place(cell);
+    let goes = head.is_tombstone() && !log.is_over_base;
+    if goes {
+        entries.remove(position);
+        directories.remove(log, heads, head_tag, name, cell);
+    } else {
+        directories.cells.set(cell, place);
     }
+    log.kill(old);
+    !goes
 }
 
 #[cfg(test)]

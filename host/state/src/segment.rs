@@ -67,6 +67,19 @@ pub(crate) enum Purpose {
     Moved,
 }
 
+/// How far a segment of a table over a base is on its way there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "rocksdb"), expect(dead_code, reason = "without a base nothing is drained"))]
+pub(crate) enum Draining {
+    /// It is in the log alone.
+    #[default]
+    Not,
+    /// Somebody writes it to the base.
+    Under,
+    /// Whatever of it is not dead is in the base as well.
+    Done,
+}
+
 /// A segment of a table.
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -80,6 +93,8 @@ pub(crate) struct Segment {
     pub(crate) tombstones: usize,
     /// What is known of the expiries of its live entries.
     pub(crate) lifetimes: Lifetimes,
+    /// How far it is on its way to the base; without one it is not.
+    pub(crate) draining: Draining,
     dead: Dead,
 }
 
@@ -103,7 +118,8 @@ impl Segment {
 
     fn with(bytes: Bytes, purpose: Purpose) -> Self {
         let (lifetimes, dead) = (Lifetimes::default(), Dead::Own(Vec::new()));
-        Self { bytes, purpose, live: 0, kept: 0, tombstones: 0, lifetimes, dead }
+        let draining = Draining::default();
+        Self { bytes, purpose, live: 0, kept: 0, tombstones: 0, lifetimes, draining, dead }
     }
 
     /// Header and items.
@@ -128,6 +144,11 @@ impl Segment {
     #[inline]
     pub(crate) fn is_mutable(&self) -> bool {
         self.purpose == Purpose::Log && matches!(self.bytes, Bytes::Open(_))
+    }
+
+    /// Whether the base holds what of it is not dead. Moved segments of a table over a base are copies.
+    pub(crate) fn is_in_base(&self) -> bool {
+        self.draining == Draining::Done || self.purpose == Purpose::Moved
     }
 
     pub(crate) fn is_vacant(&self) -> bool {

@@ -34,7 +34,16 @@ impl StateLog {
         &self,
         visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
     ) -> Result<(), contract::Error> {
-        for group in &self.groups {
+        (0..self.groups.len()).try_for_each(|number| self.visit_group(number, visit))
+    }
+
+    /// As [`Self::visit_entries`], of one key group, by its number within the table.
+    pub(crate) fn visit_group(
+        &self,
+        number: usize,
+        visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
+    ) -> Result<(), contract::Error> {
+        if let Some(group) = self.groups.get(number) {
             let values = group.values.references().map(Place);
             let mapped = group.entries.references().map(|cell| self.directories.cells.place(cell as u32));
             for place in values.chain(mapped) {

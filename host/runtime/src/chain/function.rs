@@ -165,6 +165,7 @@ impl FunctionOperator {
         self.learn_completed(context);
         let kept = match (&mut self.turn.state, &mut self.keeping) {
             (Some(state), Some(keeping)) => {
+                state.time_passed(self.now);
                 Some(keeping.keep(state.as_mut(), barrier).map_err(|error| self.responsible.seam(&error))?)
             }
             _ => None,
