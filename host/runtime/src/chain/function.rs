@@ -163,6 +163,9 @@ impl FunctionOperator {
         let began = context.elapsed();
         fail_point!("before-snapshot");
         self.learn_completed(context);
+        // Also where no batch came since the last barrier: what expires by the host's clock is purged.
+        let clock = context.control.clock();
+        self.now = self.clock.read(clock.now(), clock.elapsed());
         let kept = match (&mut self.turn.state, &mut self.keeping) {
             (Some(state), Some(keeping)) => {
                 state.time_passed(self.now);
