@@ -188,10 +188,8 @@ impl Medium {
         match work {
             Work::Keep { from, prefix, delta, image } => {
                 let is_image = image.is_some();
-                let kept = match image {
-                    Some(image) => self.keep_image(&prefix, image),
-                    None => self.put(&format!("{prefix}-0"), &delta.segments).map(|kept| kept.map(|one| vec![one])),
-                };
+                let segments = image.unwrap_or_else(|| Box::new(delta.segments.into_iter().map(Ok)));
+                let kept = self.keep(&prefix, segments);
                 fail_point!("after-upload");
                 Some(match kept.transpose()? {
                     Ok(objects) => Done::Kept { from, is_image, objects },
@@ -218,9 +216,10 @@ impl Medium {
         }
     }
 
-    fn keep_image(&self, prefix: &str, image: StateImage) -> Result<Option<Vec<ObjectHandle>>, Error> {
+    /// Puts segments in objects of a bounded length. `None`: the job stopped.
+    fn keep(&self, prefix: &str, segments: StateImage) -> Result<Option<Vec<ObjectHandle>>, Error> {
         let mut objects = Vec::new();
-        for pieces in gather_objects(image) {
+        for pieces in gather_objects(segments) {
             let name = format!("{prefix}-{}", objects.len());
             let Some(handle) = self.put(&name, &pieces?)? else { return Ok(None) };
             objects.push(handle);
