@@ -28,7 +28,10 @@ pub(super) fn read(check: &mut Check, graph: &mut Graph, at: &At<'_>, defaults: 
         let input = keys.require(check, "input", "the name of a source or a function, or a list of them");
         let from = input.map(|at| read_refs(check, graph, &at, name)).unwrap_or_default();
         let connector = read_sink_connector(check, &mut keys, defaults);
-        let format = keys.take(check, "format").map(|at| read_format(check, &at, End::Sink));
+        // Others write on in a file that is there, or have no files.
+        let writes_header =
+            matches!(&connector, Some(SinkConnector::File(file)) if file.delivery == Delivery::ExactlyOnce);
+        let format = keys.take(check, "format").map(|at| read_format(check, &at, End::Sink { writes_header }));
         let parallelism = read_parallelism(check, &mut keys, defaults.parallelism);
         keys.finish(check);
         if let Some(SinkConnector::File(file)) = &connector

@@ -205,11 +205,14 @@ pub(super) fn read_pointer(check: &mut Check, at: &At<'_>) -> Option<String> {
     None
 }
 
-/// Who uses a format: a source reads header lines unless told otherwise, a sink writes none.
+/// Who uses a format: a source reads header lines unless told otherwise, a sink writes none unless told so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Source,
-    Sink,
+    Sink {
+        /// Whether it can.
+        writes_header: bool,
+    },
 }
 
 /// `json`, `raw`, `csv`, or `csv: { … }`.
@@ -236,14 +239,14 @@ fn read_csv(check: &mut Check, at: &At<'_>, end: End) -> Option<CsvSpec> {
     let columns = columns_at.map(|at| read_columns(check, &at)).unwrap_or_default();
     let header_at = keys.take(check, "header");
     let header = header_at.as_ref().and_then(|at| check.boolean(at)).unwrap_or(end == End::Source);
-    if let (End::Sink, true, Some(at)) = (end, header, &header_at) {
-        let help = Some("remove `header`: a sink writes records alone".to_owned());
-        check.problem_with_help(
-            codes::NOT_AVAILABLE,
-            at,
-            "`header: true` of a sink is not available yet".to_owned(),
-            help,
-        );
+    if let (End::Sink { writes_header }, true, Some(at)) = (end, header, &header_at) {
+        if !writes_header {
+            let help = Some("remove `header`, or let the job have `checkpoint` and write files".to_owned());
+            let message = "`header: true` is not available yet but for exactly-once file sinks".to_owned();
+            check.problem_with_help(codes::NOT_AVAILABLE, at, message, help);
+        } else if columns.is_empty() {
+            check.problem(codes::MISSING, at, "for a header line the `columns` are needed, in order");
+        }
     }
     if end == End::Source && !header && columns.is_empty() {
         let message = "without a header line the `columns` are needed, in order";

@@ -27,6 +27,7 @@ mod commits;
 mod disk;
 mod error;
 mod formats;
+mod header;
 mod listing;
 mod owner;
 mod plain;

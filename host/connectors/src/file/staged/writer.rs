@@ -20,7 +20,7 @@ use super::disk::Disk;
 use super::error::Error as StagedError;
 use super::formats::{self, Checksum, StagedFile};
 use super::publisher::staged_directory;
-use super::{FileLayout, StagedFileSinkOptions};
+use super::{FileLayout, StagedFileSinkOptions, header};
 use crate::failure::SharedFailure;
 use crate::file::error::Error;
 use crate::file::sink::{BUFFER_BYTES, LineStyle, ending, pack};
@@ -31,6 +31,8 @@ pub(super) struct StagedWriter {
     target: Target,
     compression: SinkCompression,
     lines: LineStyle,
+    /// What every file begins with.
+    header: Vec<u8>,
     roll_bytes: u64,
     disk: Disk,
     /// The number of the next file.
@@ -60,6 +62,7 @@ impl StagedWriter {
             task,
             compression: options.compression,
             lines: LineStyle::of(&options.format),
+            header: header::line(&options.format),
             roll_bytes: options.roll_bytes.max(1),
             disk: disk.clone(),
             number: 0,
@@ -95,7 +98,7 @@ impl StagedWriter {
             self.number += 1;
             let path = self.target.directory.join(&name);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(OpenFile::new(file, path, name)),
+                Ok(file) => return Ok(OpenFile::new(file, path, name, &self.header)),
                 // Another writer of this generation was here before.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 // The directory was made when the sink was opened: what stands in the way now may pass.
@@ -187,8 +190,9 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    fn new(file: File, path: PathBuf, name: String) -> Self {
-        let buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
+    fn new(file: File, path: PathBuf, name: String, header: &[u8]) -> Self {
+        let mut buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
+        buffer.extend_from_slice(header);
         let hasher = Box::new(Xxh3::new());
         Self { file: Some(file), path, name, buffer, bytes: 0, records: 0, hasher, is_staged: false }
     }

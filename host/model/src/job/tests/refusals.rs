@@ -23,6 +23,20 @@ fn a_slip_in_a_key_that_is_needed_is_one_problem() {
 }
 
 #[test]
+fn a_header_line_is_written_by_exactly_once_file_sinks_that_name_their_columns() {
+    let sink = |options: &str, more: &str| {
+        format!(
+            "name: a\nsources: {{ o: {{ file: {{ path: a }} }} }}\nsinks: {{ s: {{ input: o, {options} }} }}\n{more}"
+        )
+    };
+    let csv = "format: { csv: { columns: [id], header: true } }";
+    assert!(parse(&sink(&format!("file: {{ path: out }}, {csv}"), "checkpoint:")).is_ok());
+    assert_eq!(codes(&sink(&format!("file: {{ path: out }}, {csv}"), "")), ["E0106"]);
+    let unnamed = "file: { path: out }, format: { csv: { header: true } }";
+    assert_eq!(codes(&sink(unnamed, "checkpoint:")), ["E0105"]);
+}
+
+#[test]
 fn a_place_is_the_bytes_of_the_value() {
     let text = job("  f: { input: ordrs, module: ./f }", "");
     let errors = parse(&text).expect_err("the input is misspelt");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use model::job::CsvSpec;
 use model::{Generation, Retry};
 
 use super::*;
@@ -150,5 +151,25 @@ fn a_file_that_cannot_be_begun_while_the_job_runs_is_a_failure_that_may_pass() {
         fs::remove_dir_all(root.path()).expect("it can be taken away");
         let error = writer.write(&batch(&["a record"])).expect_err("nothing can be made there");
         assert_eq!((error.code(), error.retry()), (Some("E0322"), Retry::RestoreFirst), "{error}");
+    }
+}
+
+#[test]
+fn every_file_of_a_csv_sink_begins_with_its_header_line_where_one_is_wanted() {
+    let columns = ["id", "a;b", "said \"so\""].map(str::to_owned).to_vec();
+    let header = "id;\"a;b\";\"said \"\"so\"\"\"";
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let format = FormatSpec::Csv(CsvSpec { delimiter: b';', columns: columns.clone(), header: true });
+        let sink = StagedFileSink::new(StagedFileSinkOptions { format, ..options(root.path(), layout) });
+        let (mut writer, mut publisher) = (open(&sink), publisher(&sink));
+        for epoch in 1..=2 {
+            let staged = stage(&mut *writer, epoch, &["1;2;3"]);
+            assert_eq!(staged[0].records, 1, "the header is no record");
+            publisher.publish(Epoch(epoch), &staged).expect("published");
+        }
+        assert_eq!(texts(root.path(), layout), [header, "1;2;3", header, "1;2;3"]);
+        // An epoch without records has no file.
+        assert!(writer.stage(Epoch(3)).expect("it stages")().expect("durable").is_empty());
     }
 }
