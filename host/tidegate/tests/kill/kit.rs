@@ -45,6 +45,8 @@ static MODULES: LazyLock<Modules> = LazyLock::new(|| {
 /// See the module documentation of the crate.
 pub(crate) struct World {
     folder: tempfile::TempDir,
+    /// How the job takes checkpoints.
+    checkpoint: String,
     pub(crate) input: Input,
 }
 
@@ -56,8 +58,23 @@ impl World {
 
     pub(crate) fn with_checkpoints(seed: u64, checkpoint: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let world = Self { folder, input: Input::new(seed) };
+        let world = Self { folder, checkpoint: checkpoint.to_owned(), input: Input::new(seed) };
+        world.write_job();
+        for folder in ["in", "out", ".tidegate"] {
+            fs::create_dir(world.path(folder)).expect("a folder can be made");
+        }
+        world
+    }
+
+    /// Later runs take checkpoints so.
+    pub(crate) fn take_checkpoints(&mut self, checkpoint: &str) {
+        checkpoint.clone_into(&mut self.checkpoint);
+        self.write_job();
+    }
+
+    fn write_job(&self) {
         let (dedup, delays) = (MODULES.dedup.display(), MODULES.delays.display());
+        let checkpoint = &self.checkpoint;
         let job = format!(
             "
 name: flights
@@ -86,11 +103,7 @@ sinks:
 dead_letters: {{ file: {{ path: out/dead }} }}
 "
         );
-        fs::write(world.path("job.yaml"), job).expect("a file can be written");
-        for folder in ["in", "out", ".tidegate"] {
-            fs::create_dir(world.path(folder)).expect("a folder can be made");
-        }
-        world
+        fs::write(self.path("job.yaml"), job).expect("a file can be written");
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
