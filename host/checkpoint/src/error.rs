@@ -204,7 +204,8 @@ impl Error {
 impl From<Error> for contract::Error {
     fn from(error: Error) -> Self {
         let (blame, retry) = error.blame_and_retry();
-        let mut seam = Self::new(blame, retry, error.to_string());
+        let is_full = matches!(error, Error::Full { .. });
+        let mut seam = Self::new(blame, retry, error.to_string()).out_of_room(is_full);
         if let Some(code) = error.code() {
             seam = seam.with_code(code);
         }

@@ -29,13 +29,15 @@ impl FirstFailure {
 pub(crate) struct SharedFailure(Arc<OnceLock<contract::Error>>);
 
 impl SharedFailure {
-    /// Does `work`, unless something has failed before; remembers its failure.
+    /// Does `work`, unless something has failed before; remembers its failure, unless that may be tried again.
     pub(crate) fn unless<T>(&self, work: impl FnOnce() -> Result<T, contract::Error>) -> Result<T, contract::Error> {
         if let Some(first) = self.0.get() {
             return Err(first.repeat());
         }
         work().inspect_err(|error| {
-            self.0.get_or_init(|| error.repeat());
+            if error.retry() != model::Retry::Backoff {
+                self.0.get_or_init(|| error.repeat());
+            }
         })
     }
 }

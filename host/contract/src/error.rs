@@ -13,6 +13,7 @@ pub struct Error {
     code: Option<&'static str>,
     blame: Blame,
     retry: Retry,
+    is_out_of_room: bool,
     message: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -21,13 +22,20 @@ impl Error {
     /// An error with a message: lower case, no full stop, names things and values.
     #[must_use]
     pub fn new(blame: Blame, retry: Retry, message: impl Into<String>) -> Self {
-        Self { code: None, blame, retry, message: message.into(), source: None }
+        Self { code: None, blame, retry, is_out_of_room: false, message: message.into(), source: None }
     }
 
     /// Gives it the code of its page `docs/errors/E####.md`.
     #[must_use]
     pub fn with_code(mut self, code: &'static str) -> Self {
         self.code = Some(code);
+        self
+    }
+
+    /// Says whether a disk, a quota or a bucket has no room left: what helps is to make some.
+    #[must_use]
+    pub fn out_of_room(mut self, is_so: bool) -> Self {
+        self.is_out_of_room = is_so;
         self
     }
 
@@ -47,7 +55,14 @@ impl Error {
     /// The same once more, for a caller who asks again; the cause stays with the first.
     #[must_use]
     pub fn repeat(&self) -> Self {
-        Self { code: self.code, blame: self.blame, retry: self.retry, message: self.message.clone(), source: None }
+        let Self { code, blame, retry, is_out_of_room, ref message, source: _ } = *self;
+        Self { code, blame, retry, is_out_of_room, message: message.clone(), source: None }
+    }
+
+    /// Whether there is no room left where something was to be kept.
+    #[must_use]
+    pub fn is_out_of_room(&self) -> bool {
+        self.is_out_of_room
     }
 
     /// Whose fault it is.

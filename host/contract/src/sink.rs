@@ -28,7 +28,10 @@ impl WriterTask {
 
 /// The slow half of staging: makes what was written durable. Runs on another thread than the writer's,
 /// while the writer goes on with the next epoch. Nothing staged: no output.
-pub type Staging = Box<dyn FnOnce() -> Result<Vec<StagedOutput>, Error> + Send>;
+///
+/// After an error that is [`model::Retry::Backoff`] it may be called again: nothing of what was written is lost, and the
+/// effect is that of one call. After any other it never succeeds. After it succeeded it is called no more.
+pub type Staging = Box<dyn FnMut() -> Result<Vec<StagedOutput>, Error> + Send>;
 
 /// A sink of a job. Shared by the subtasks that write it.
 pub trait Sink: Send + Sync {
@@ -60,8 +63,11 @@ pub trait Sink: Send + Sync {
 ///    not [`Delivery::ExactlyOnce`].
 /// 3. Dropping a writer without [`SinkWriter::close`] loses at most what was not flushed; it never
 ///    leaves half a record.
-/// 4. After an error every later call gives that error: nobody takes for written what is missing.
-/// 5. Of a sink that is [`Delivery::ExactlyOnce`] nothing is visible before a [`Publisher`] made it so.
+/// 4. After an error that is [`model::Retry::Backoff`] nothing of the call was taken, nothing taken before is lost, and
+///    the same call may be made again: a disk was full. After any other error every later
+///    call gives that error: nobody takes for written what is missing.
+/// 5. What it keeps in memory, of calls that were taken, is bounded: it takes no more while its target takes nothing.
+/// 6. Of a sink that is [`Delivery::ExactlyOnce`] nothing is visible before a [`Publisher`] made it so.
 pub trait SinkWriter: Send {
     /// Takes a batch; may buffer.
     ///

@@ -65,10 +65,11 @@ fn the_sink_in_memory_keeps_every_promise() {
 fn the_exactly_once_sink_in_memory_keeps_every_promise() {
     compliance::staging::check(&|| {
         let sink = MemorySink::default().exactly_once();
-        let target = sink.clone();
+        let (target, filled) = (sink.clone(), sink.clone());
         compliance::staging::Trial {
             start: Box::new(move || Box::new(sink.clone())),
             visible: Box::new(move || target.texts().into_iter().map(String::into_bytes).collect()),
+            fill: Box::new(move |is_full| filled.fill(is_full)),
         }
     });
 }

@@ -135,12 +135,13 @@ impl JobHandle {
     pub fn wait_until(&self, timeout: Duration, ready: impl Fn(&Self) -> bool) -> bool {
         /// How long a change that nobody told of stays unseen.
         const LOOK: Duration = Duration::from_millis(50);
-        let deadline = std::time::Instant::now() + timeout;
+        let clock = self.control.clock();
+        let deadline = clock.elapsed() + timeout;
         loop {
             if ready(self) {
                 return true;
             }
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let left = deadline.saturating_sub(clock.elapsed());
             if left.is_zero() || self.control.wait_for(Duration::ZERO) {
                 return ready(self);
             }

@@ -24,6 +24,7 @@
 //! # Absent on purpose
 //! Wasm, storage, wire protocols: behind `contract`. The job file: whoever starts a job reads it.
 
+mod backoff;
 mod batches;
 mod chain;
 mod clock;

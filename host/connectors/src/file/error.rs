@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use model::{Blame, Retry};
 
 /// Why files cannot be read or written.
@@ -176,6 +178,14 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// There is no room, or the system has no handle left; nothing is lost by that.
+    #[error("write `{}`", path.display())]
+    NoRoom {
+        /// The part.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// A value cannot be a line.
     #[error("a value with a line break cannot be a line of `{}`: `{sample}`", path.display())]
     LineBreak {
@@ -187,6 +197,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Nothing was lost when writing to `path` failed: where room or handles were missing, the same may be tried again.
+    pub(super) fn unwritten(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if is_out_of_room(&source) || is_out_of_handles(&source) {
+            Self::NoRoom { path, source }
+        } else {
+            Self::Write { path, source }
+        }
+    }
+
     /// A value that cannot be a line of the file at `path`.
     pub(super) fn line_break(path: &Path, value: &[u8]) -> Self {
         let sample = String::from_utf8_lossy(value.get(..60).unwrap_or(value)).escape_debug().to_string();
@@ -207,7 +227,7 @@ impl Error {
             Self::Header { .. } | Self::NoHeader { .. } => "E0308",
             Self::WouldOverwrite { .. } => "E0320",
             Self::OneFileManyWriters { .. } => "E0321",
-            Self::Write { .. } => "E0322",
+            Self::Write { .. } | Self::NoRoom { .. } => "E0322",
             Self::LineBreak { .. } => "E0323",
             Self::InUse { .. } => "E0324",
             Self::ExactlyOnceThere { .. } => "E0325",
@@ -221,7 +241,8 @@ impl Error {
             | Self::Changed { .. }
             | Self::AnotherFile { .. }
             | Self::LineContinued { .. }
-            | Self::Write { .. } => Blame::External,
+            | Self::Write { .. }
+            | Self::NoRoom { .. } => Blame::External,
             _ => Blame::Config,
         }
     }
@@ -229,13 +250,17 @@ impl Error {
     fn retry(&self) -> Retry {
         match self {
             Self::Read { .. } | Self::Write { .. } => Retry::RestoreFirst,
+            Self::NoRoom { .. } => Retry::Backoff,
             _ => Retry::No,
         }
     }
 
     fn cause(&self) -> Option<&io::Error> {
         match self {
-            Self::Open { source, .. } | Self::Read { source, .. } | Self::Write { source, .. } => Some(source),
+            Self::Open { source, .. }
+            | Self::Read { source, .. }
+            | Self::Write { source, .. }
+            | Self::NoRoom { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -247,8 +272,20 @@ impl From<Error> for contract::Error {
             Some(cause) => format!("{error}: {}", lower_case(&cause.to_string())),
             None => error.to_string(),
         };
-        Self::new(error.blame(), error.retry(), message).with_code(error.code()).with_source(error)
+        let is_full = error.cause().is_some_and(is_out_of_room);
+        Self::new(error.blame(), error.retry(), message).out_of_room(is_full).with_code(error.code()).with_source(error)
     }
+}
+
+/// Whether a disk or a quota is used up.
+pub(super) fn is_out_of_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Whether the system may open no more files: others will close some. What a process has used up itself no waiting brings
+/// back, and a restart does.
+pub(super) fn is_out_of_handles(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NFILE.raw_os_error())
 }
 
 /// The system's messages begin with a capital.

@@ -25,6 +25,7 @@
 
 mod append;
 mod error;
+mod gathered;
 mod gzip;
 mod lines;
 mod listing;

@@ -5,8 +5,8 @@
 //! one gzip member for each such write, so that a file is whole at every length it ever had.
 //!
 //! # Invariants
-//! 1. A file ends after a whole record whenever nobody is inside a call: a write that fails is cut off,
-//!    and nothing is written after it.
+//! 1. A file ends after a whole record whenever nobody is inside a call: a write that fails is cut off. Where only room
+//!    or handles were missing it is made again by the next call; after any other failure nothing is written.
 //! 2. [`contract::SinkWriter::close`] returns after file and directory are on the disk, and so does what
 //!    [`contract::SinkWriter::stage`] hands over: no checkpoint counts what a loss of power would take.
 //! 3. A file has one writer, which holds its lock: another is refused, by whatever name it comes.
@@ -17,25 +17,21 @@
 //!    and one file is written on behind its last whole record.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use contract::{Sink, SinkWriter, Staging, WriterTask};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use model::job::{FileSinkSpec, FormatSpec, SinkCompression};
 use model::{Epoch, LineageId, RecordBatch};
 
 use super::append;
 use super::error::Error;
+use super::gathered::Gathered;
 use super::options::FileSinkOptions;
 use super::parts::{self, PartName};
 use super::staged::HIDDEN;
 use crate::failure::SharedFailure;
-
-/// What is gathered before a write: a system call then costs less than a nanosecond a record.
-pub(super) const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Lines in files.
 #[derive(Debug)]
@@ -178,10 +174,9 @@ impl Sink for FileSink {
             other_parts,
             path,
             directory,
-            buffer: Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4),
+            gathered: Gathered::new(self.options.compression),
             written_bytes,
             marks,
-            compression: self.options.compression,
             lines: LineStyle::of(&self.options.format),
         };
         Ok(Box::new(FileWriter { part, failure: SharedFailure::default() }))
@@ -239,12 +234,11 @@ struct Part {
     holds_old: bool,
     /// Parts of an earlier run that are still there, with their locks.
     other_parts: Vec<(PathBuf, File)>,
-    buffer: Vec<u8>,
+    gathered: Gathered,
     /// Bytes of the file that are whole records.
     written_bytes: u64,
     /// Whose the file is to be marked as, once it holds nothing of an earlier run.
     marks: Option<LineageId>,
-    compression: SinkCompression,
     lines: LineStyle,
 }
 
@@ -270,66 +264,56 @@ impl Part {
 
     fn append(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         self.replace_old()?;
+        self.write_if_due()?;
         for value in batch.values.iter() {
-            if let Err(value) = self.lines.append(value, &mut self.buffer) {
+            if let Err(value) = self.lines.append(value, self.gathered.lines()) {
                 return Err(Error::line_break(&self.path, value));
             }
-            if self.buffer.len() >= BUFFER_BYTES {
-                self.write_buffer()?;
-            }
         }
-        Ok(())
+        match self.write_if_due() {
+            // The batch is taken: what there is no room for now is written before the next one is.
+            Err(Error::NoRoom { .. }) => Ok(()),
+            written => written,
+        }
     }
 
-    fn write_buffer(&mut self) -> Result<(), Error> {
-        if self.buffer.is_empty() {
+    fn write_if_due(&mut self) -> Result<(), Error> {
+        if self.gathered.is_due() { self.write_gathered() } else { Ok(()) }
+    }
+
+    fn write_gathered(&mut self) -> Result<(), Error> {
+        let whole_bytes = &mut self.written_bytes;
+        let Err(source) = self.gathered.write_to(&mut self.file, |piece| *whole_bytes += piece.len() as u64) else {
             return Ok(());
-        }
-        let written = match self.compression {
-            SinkCompression::None => self.file.write_all(&self.buffer).map(|()| self.buffer.len()),
-            SinkCompression::Gzip => pack(&self.buffer).and_then(|packed| {
-                self.file.write_all(&packed)?;
-                Ok(packed.len())
-            }),
         };
-        match written {
-            Ok(bytes) => {
-                self.written_bytes += bytes as u64;
-                self.buffer.clear();
-                Ok(())
+        // Invariant 1. Should this fail too, the first error is the one to report.
+        match self.file.set_len(self.written_bytes).and_then(|()| self.file.seek(SeekFrom::Start(self.written_bytes))) {
+            Ok(_) => {
+                self.gathered.begin_piece_again();
+                Err(Error::unwritten(&self.path, source))
             }
-            Err(source) => {
-                // Invariant 1. Should this fail too, the first error is the one to report.
-                drop(self.file.set_len(self.written_bytes));
-                Err(Error::Write { path: self.path.clone(), source })
-            }
+            Err(_) => Err(Error::Write { path: self.path.clone(), source }),
         }
     }
 
     fn finish(&mut self) -> Result<(), Error> {
         self.replace_old()?;
-        self.write_buffer()?;
+        self.write_gathered()?;
         sync(&self.file, &self.directory).map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
     /// Hands what is gathered to the file, and what makes it durable to the caller.
-    fn stage(&mut self) -> Result<impl FnOnce() -> Result<(), Error> + Send + use<>, Error> {
-        self.write_buffer()?;
+    fn stage(&mut self) -> Result<impl FnMut() -> Result<(), Error> + Send + use<>, Error> {
+        self.write_gathered()?;
         let (path, directory) = (self.path.clone(), self.directory.clone());
-        let file = self.file.try_clone().map_err(|source| Error::Write { path: path.clone(), source })?;
-        Ok(move || sync(&file, &directory).map_err(|source| Error::Write { path, source }))
+        let file = self.file.try_clone().map_err(|source| Error::unwritten(&path, source))?;
+        Ok(move || sync(&file, &directory).map_err(|source| Error::Write { path: path.clone(), source }))
     }
 }
 
 fn sync(file: &File, directory: &Path) -> io::Result<()> {
     file.sync_all()?;
     File::open(directory)?.sync_all()
-}
-
-pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::fast());
-    encoder.write_all(bytes)?;
-    encoder.finish()
 }
 
 struct FileWriter {
@@ -343,11 +327,11 @@ impl SinkWriter for FileWriter {
     }
 
     fn flush(&mut self) -> Result<(), contract::Error> {
-        self.failure.unless(|| Ok(self.part.write_buffer()?))
+        self.failure.unless(|| Ok(self.part.write_gathered()?))
     }
 
     fn stage(&mut self, _epoch: Epoch) -> Result<Staging, contract::Error> {
-        let sync = self.failure.unless(|| Ok(self.part.stage()?))?;
+        let mut sync = self.failure.unless(|| Ok(self.part.stage()?))?;
         let failure = self.failure.clone();
         Ok(Box::new(move || failure.unless(|| Ok(sync().map(|()| Vec::new())?))))
     }

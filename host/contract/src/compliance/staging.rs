@@ -1,6 +1,6 @@
 //! What every [`Sink`] promises that is [`Delivery::ExactlyOnce`]: staging, and its [`Publisher`].
 
-use model::{Epoch, Generation, LineageId, Parallelism, SubtaskIndex};
+use model::{Epoch, Generation, LineageId, Parallelism, Retry, SubtaskIndex};
 
 use super::sink::batch_of;
 use crate::{Delivery, Publisher, Sink, SinkWriter, StagedOutput, WriterTask};
@@ -11,6 +11,8 @@ pub struct Trial {
     pub start: Box<dyn Fn() -> Box<dyn Sink>>,
     /// The values that are visible, in the order of epochs, and of the outputs given within one.
     pub visible: Box<dyn Fn() -> Vec<Vec<u8>>>,
+    /// From now on (`true`) the target has room for nothing more, or has some again.
+    pub fill: Box<dyn Fn(bool)>,
 }
 
 /// Runs every promise; `make` gives a new, empty target.
@@ -29,6 +31,7 @@ pub fn check(make: &dyn Fn() -> Trial) {
     what_no_manifest_lists_is_never_visible(&make());
     what_is_listed_outlives_the_search_for_orphans(&make());
     what_a_newer_generation_staged_is_no_orphan(&make());
+    a_full_target_takes_nothing_and_loses_nothing(&make());
 }
 
 const LINEAGE: LineageId = LineageId(0x00c0_ffee);
@@ -76,7 +79,7 @@ fn nothing_is_visible_before_it_is_published(trial: &Trial) {
     writer.write(&batch_of(&["one", "two"])).expect("it takes a batch");
     writer.flush().expect("it flushes");
     see(trial, &[], "after a flush");
-    let staging = writer.stage(Epoch(1)).expect("it stages");
+    let mut staging = writer.stage(Epoch(1)).expect("it stages");
     see(trial, &[], "after a barrier");
     let staged = staging().expect("it becomes durable");
     assert_eq!(staged.iter().map(|output| output.records).sum::<u64>(), 2, "what was staged is counted");
@@ -136,9 +139,9 @@ fn what_is_written_after_a_barrier_belongs_to_the_next_epoch(trial: &Trial) {
     let sink = (trial.start)();
     let (mut writer, mut publisher) = (open(&*sink, 1), publisher(&*sink));
     writer.write(&batch_of(&["one"])).expect("it takes a batch");
-    let first = writer.stage(Epoch(1)).expect("it stages");
+    let mut first = writer.stage(Epoch(1)).expect("it stages");
     writer.write(&batch_of(&["two"])).expect("it takes a batch while the other is staged");
-    let second = writer.stage(Epoch(2)).expect("it stages while the other is staged");
+    let mut second = writer.stage(Epoch(2)).expect("it stages while the other is staged");
     let second = second().expect("it becomes durable before the other");
     let first = first().expect("it becomes durable");
     publish(&mut *publisher, 1, &first);
@@ -234,4 +237,41 @@ fn what_a_newer_generation_staged_is_no_orphan(trial: &Trial) {
     assert_eq!(removed, 0, "nothing is older");
     publish(&mut *publisher(&*sink), 1, &staged);
     see(trial, &["one"], "after a start that was overtaken");
+}
+
+fn a_full_target_takes_nothing_and_loses_nothing(trial: &Trial) {
+    /// Far above what any writer gathers.
+    const MOST_BYTES: usize = 64 << 20;
+    let sink = (trial.start)();
+    let mut writer = open(&*sink, 1);
+    let values: Vec<String> = (0..64).map(|row| format!("{row}-{}", "long ".repeat(200))).collect();
+    let batch_bytes: usize = values.iter().map(String::len).sum();
+    writer.write(&batch_of(&values)).expect("it takes a batch");
+    let mut taken = 1;
+    (trial.fill)(true);
+    let refused = loop {
+        assert!(taken * batch_bytes < MOST_BYTES, "what it keeps in memory has no bound");
+        match writer.write(&batch_of(&values)) {
+            Ok(()) => taken += 1,
+            Err(refused) => break refused,
+        }
+    };
+    assert_eq!((refused.retry(), refused.is_out_of_room()), (Retry::Backoff, true), "{refused}");
+    let mut staging = writer.stage(Epoch(1)).expect("a barrier passes");
+    for _ in 0..3 {
+        let put_off = staging().expect_err("there is no room");
+        assert_eq!((put_off.retry(), put_off.is_out_of_room()), (Retry::Backoff, true), "{put_off}");
+    }
+    (trial.fill)(false);
+    writer.write(&batch_of(&["behind it"])).expect("what was refused is taken when there is room");
+    let staged = staging().expect("it becomes durable when there is room");
+    assert_eq!(staged.iter().map(|output| output.records).sum::<u64>(), 64 * taken as u64, "all that was taken");
+    let second = writer.stage(Epoch(2)).expect("it stages")().expect("it becomes durable");
+    let mut publisher = publisher(&*sink);
+    publish(&mut *publisher, 1, &staged);
+    publish(&mut *publisher, 2, &second);
+    let visible = (trial.visible)();
+    let mut expected: Vec<&str> = (0..taken).flat_map(|_| values.iter().map(String::as_str)).collect();
+    expected.push("behind it");
+    assert!(visible.iter().map(Vec::as_slice).eq(expected.iter().map(|value| value.as_bytes())), "whole and in order");
 }

@@ -35,6 +35,8 @@ pub enum Fault {
     AnswerLost,
     /// Nothing happens: the medium refuses for good, as without the right to.
     Refused,
+    /// Nothing happens: there is no room.
+    NoRoom,
 }
 
 /// What is called before every call, with its name or number; it may block, and must not call the store.
@@ -113,6 +115,9 @@ pub(super) fn with_fault<T>(
         None => act(),
         Some(Fault::NoAnswer) => Err(no_answer(what)),
         Some(Fault::AnswerLost) => act().and_then(|_| Err(no_answer(what))),
+        Some(Fault::NoRoom) => {
+            Err(Error::new(Blame::External, Retry::Backoff, format!("{what}: nothing more fits")).out_of_room(true))
+        }
         Some(Fault::Refused) => Err(Error::new(Blame::Config, Retry::No, format!("{what}: not allowed"))),
     }
 }

@@ -132,7 +132,7 @@ impl Inner {
         let held_bytes: u64 = self.objects.values().map(|it| it.bytes.len() as u64).sum();
         if self.capacity_bytes.is_some_and(|most| held_bytes + handle.length_bytes > most) {
             let message = format!("put object `{name}` of {} bytes: no room", handle.length_bytes);
-            return Err(Error::new(Blame::External, Retry::Backoff, message));
+            return Err(Error::new(Blame::External, Retry::Backoff, message).out_of_room(true));
         }
         self.objects.insert(name.to_owned(), Held { bytes, modified: now, synced });
         Ok(handle)

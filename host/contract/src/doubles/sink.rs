@@ -46,6 +46,8 @@ struct Kept {
     flushed: usize,
     open: usize,
     closed: usize,
+    /// Whether the target has room for nothing.
+    is_full: bool,
     outside: Outside,
 }
 
@@ -79,6 +81,11 @@ impl MemorySink {
     /// Staging fails no more.
     pub fn heal_staging(&self) {
         self.kept().outside.fails_to_stage = None;
+    }
+
+    /// From now on (`true`) nothing more fits: writers take nothing and stagings are put off, until there is room again.
+    pub fn fill(&self, is_full: bool) {
+        self.kept().is_full = is_full;
     }
 
     /// The next so many calls of `publish` fail, and nothing becomes visible.
@@ -159,6 +166,13 @@ impl MemorySink {
         (kept.open, kept.closed)
     }
 
+    fn check_room(&self) -> Result<(), Error> {
+        if self.kept().is_full {
+            return Err(Error::new(Blame::External, Retry::Backoff, "nothing more fits").out_of_room(true));
+        }
+        Ok(())
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,7 +221,7 @@ impl MemoryWriter {
     }
 
     fn fail(&mut self, message: &str) -> Result<(), Error> {
-        let failure = self.failure.insert(Error::new(Blame::External, Retry::Backoff, message));
+        let failure = self.failure.insert(Error::new(Blame::External, Retry::RestoreFirst, message));
         Err(failure.repeat())
     }
 }
@@ -218,6 +232,7 @@ impl SinkWriter for MemoryWriter {
         if let Some(look) = &self.sink.on_write {
             look(batch);
         }
+        self.sink.check_room()?;
         let mut kept = self.sink.kept();
         if let Some((most, message)) = &self.sink.fails_after
             && kept.records.len() + batch.len() > *most
@@ -232,6 +247,7 @@ impl SinkWriter for MemoryWriter {
 
     fn flush(&mut self) -> Result<(), Error> {
         self.check()?;
+        self.sink.check_room()?;
         let mut kept = self.sink.kept();
         kept.flushed = kept.records.len();
         Ok(())

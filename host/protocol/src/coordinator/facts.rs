@@ -37,7 +37,9 @@ pub struct AskerId(pub u64);
 pub struct Options {
     /// From trigger to trigger; `None`: only on demand and at the end.
     pub interval: Option<Duration>,
-    /// From the trigger until every subtask has acknowledged; then the epoch is aborted.
+    /// From the trigger until every subtask has handed over; then the epoch is aborted. Where all have, and uploads go
+    /// on, it goes on with them: no later manifest could do without, so giving it up would gain nothing, and a store too
+    /// slow for one timeout would be too slow for all.
     pub timeout: Duration,
     /// At least this long between the end of one checkpoint and the trigger of the next periodic one.
     pub min_pause: Duration,
@@ -89,16 +91,6 @@ pub enum StorePhase {
     Full,
 }
 
-/// What a failure means for what the subtask had to hand over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The epoch is given up. What was handed over stays owed, and its upload goes on being tried; what was not
-    /// is part of the next hand-over.
-    Tried,
-    /// It can never become durable: only a restore helps.
-    Lost,
-}
-
 /// What became known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
@@ -123,16 +115,21 @@ pub enum Fact {
         /// What it cost.
         figures: SubtaskFigures,
     },
-    /// A snapshot, an upload or a staging did not work out.
-    Failed {
+    /// What a subtask handed over can never become durable: only a restore helps.
+    Lost {
         /// The subtask.
         subtask: SubtaskNumber,
         /// The epoch.
         epoch: Epoch,
-        /// What it means.
-        fault: Fault,
         /// What happened, for a person.
         why: String,
+    },
+    /// The target of a sink takes nothing now, and the subtask waits for it; or it goes on.
+    SinkWaits {
+        /// The subtask.
+        subtask: SubtaskNumber,
+        /// Whether it waits.
+        is_so: bool,
     },
     /// The manifest of `epoch` is in the log.
     ManifestCreated {
@@ -257,20 +254,22 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AbortReason {
     /// It took too long.
-    #[error("timed out: {missing} subtasks have not acknowledged, the first is {first}")]
+    #[error("timed out: {missing} subtasks have not handed over, the first is {first}")]
     TimedOut {
-        /// How many subtasks still owe something.
+        /// How many subtasks have not.
         missing: usize,
         /// The first of them.
         first: SubtaskNumber,
     },
-    /// A subtask could not do its part.
-    #[error("subtask {subtask}: {why}")]
-    SubtaskFailed {
-        /// The subtask.
-        subtask: SubtaskNumber,
-        /// What happened.
-        why: String,
+    /// Who asked has waited for as long as a checkpoint may take. It is not given up.
+    #[error(
+        "the timeout is over and {missing} subtasks are not durable yet, the first is {first}: the checkpoint goes on"
+    )]
+    StillUploading {
+        /// How many subtasks still owe something.
+        missing: usize,
+        /// The first of them.
+        first: SubtaskNumber,
     },
     /// The log does not take the manifest.
     #[error("the manifest was refused: {why}")]
@@ -347,6 +346,32 @@ pub enum FailReason {
     },
 }
 
+/// A checkpoint in progress, and whom it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The epoch.
+    pub epoch: Epoch,
+    /// Since its trigger.
+    pub for_so_long: Duration,
+    /// What it waits for.
+    pub wait: WaitsFor,
+    /// How many subtasks it waits for.
+    pub missing: usize,
+    /// The first of them.
+    pub first: SubtaskNumber,
+}
+
+/// What a checkpoint in progress waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// Subtasks that have not passed the barrier.
+    HandOver,
+    /// Uploads and stagings.
+    Durability,
+    /// The log, to take its manifest: no subtask.
+    Manifest,
+}
+
 /// Why checkpoints wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
@@ -354,6 +379,11 @@ pub enum Hold {
     StoreAway,
     /// The store has no room.
     StoreFull,
+    /// Sinks wait for targets that take nothing: no barrier would get past them.
+    SinksWait {
+        /// How many subtasks.
+        subtasks: usize,
+    },
     /// Too many epochs are not published.
     Backlog {
         /// How many.

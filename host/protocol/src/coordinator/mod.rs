@@ -19,17 +19,18 @@
 //! 3. Once a manifest is being created its epoch is not aborted: it is created again, as the same object,
 //!    until the outcome is known.
 //! 4. The number of aborts in a row that a job survives is an option; aborts of the final checkpoint, and aborts
-//!    while the store is away or full, do not count.
+//!    while the store is away or full or sinks wait for their targets, do not count.
 //! 5. A checkpoint that takes longer than the interval delays the next one; none are made up for.
 //! 6. A sink is told to publish epochs in rising order, each once, after its manifest.
 //! 7. Sources are told to end after the final checkpoint is complete; the job finishes when every sink has
 //!    published it.
-//! 8. After [`Command::Fail`] or [`Command::Finish`] nothing is commanded any more.
+//! 8. An epoch that every subtask has handed over is not aborted, however long its uploads take.
+//! 9. After [`Command::Fail`] or [`Command::Finish`] nothing is commanded any more.
 //!
 //! # Absent on purpose
 //! What a manifest says, how a sink publishes, how often an upload is tried: the coordinator knows numbers only.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use model::Epoch;
@@ -44,7 +45,8 @@ mod publishing;
 mod tests;
 
 pub use facts::{
-    AbortReason, AskerId, Command, Fact, FailReason, Fault, Hold, Options, SinkNumber, Start, StorePhase, SubtaskNumber,
+    AbortReason, AskerId, Command, Fact, FailReason, Hold, Options, SinkNumber, Start, StorePhase, SubtaskNumber,
+    Waiting, WaitsFor,
 };
 pub use figures::{CheckpointFigures, SubtaskFigures};
 
@@ -82,6 +84,8 @@ struct InProgress {
     epoch: Epoch,
     kind: CheckpointKind,
     triggered_at: Duration,
+    /// Whether it goes on though its timeout is over.
+    is_late: bool,
     askers: Vec<AskerId>,
 }
 
@@ -96,6 +100,8 @@ pub struct Coordinator {
     publishing: Publishing,
     history: History,
     store: StorePhase,
+    /// The subtasks of sinks that wait for their targets.
+    waiting_sinks: BTreeSet<SubtaskNumber>,
     /// Who waits for a checkpoint that is not triggered yet.
     askers: VecDeque<AskerId>,
     /// Whether the next checkpoint is the final one.
@@ -120,6 +126,7 @@ impl Coordinator {
             publishing: Publishing::new(start.sinks),
             history: History::new(options.history),
             store: StorePhase::Ready,
+            waiting_sinks: BTreeSet::new(),
             askers: VecDeque::new(),
             is_final_due: false,
             failures: 0,
@@ -148,7 +155,11 @@ impl Coordinator {
     pub fn next_wake(&self) -> Option<Duration> {
         match &self.phase {
             Phase::Idle => self.due().map(|(at, _)| at),
-            Phase::Collecting(checkpoint) => Some(checkpoint.triggered_at + self.options.timeout),
+            Phase::Collecting(checkpoint) => {
+                let somebody_waits = !checkpoint.askers.is_empty() && checkpoint.kind != CheckpointKind::Final;
+                let leads_on = somebody_waits || self.owed.not_handed_over(checkpoint.epoch).0 > 0;
+                leads_on.then(|| checkpoint.triggered_at + self.options.timeout)
+            }
             Phase::Creating { again_at, .. } => *again_at,
             Phase::Ending | Phase::Over => None,
         }
@@ -161,6 +172,9 @@ impl Coordinator {
         match self.store {
             StorePhase::Away => Some(Hold::StoreAway),
             StorePhase::Full => Some(Hold::StoreFull),
+            StorePhase::Ready if !self.waiting_sinks.is_empty() => {
+                Some(Hold::SinksWait { subtasks: self.waiting_sinks.len() })
+            }
             StorePhase::Ready if backlog >= self.options.max_unpublished && !self.is_final_due => {
                 Some(Hold::Backlog { unpublished: backlog })
             }
@@ -175,6 +189,25 @@ impl Coordinator {
             Phase::Collecting(checkpoint) | Phase::Creating { checkpoint, .. } => Some(checkpoint.epoch),
             Phase::Idle | Phase::Ending | Phase::Over => None,
         }
+    }
+
+    /// Whom the checkpoint in progress waits for.
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        let (checkpoint, is_collecting) = match &self.phase {
+            Phase::Collecting(checkpoint) => (checkpoint, true),
+            Phase::Creating { checkpoint, .. } => (checkpoint, false),
+            Phase::Idle | Phase::Ending | Phase::Over => return None,
+        };
+        let epoch = checkpoint.epoch;
+        let behind = self.owed.not_handed_over(epoch);
+        let (wait, (missing, first)) = match (is_collecting, behind) {
+            (false, _) => (WaitsFor::Manifest, (0, SubtaskNumber(0))),
+            (true, (0, _)) => (WaitsFor::Durability, self.owed.missing(epoch)),
+            (true, behind) => (WaitsFor::HandOver, behind),
+        };
+        let for_so_long = self.now.saturating_sub(checkpoint.triggered_at);
+        Some(Waiting { epoch, for_so_long, wait, missing, first })
     }
 
     /// The last complete checkpoint of this incarnation, and when it became so.
@@ -209,7 +242,9 @@ impl Coordinator {
                     self.history.subtask(epoch, subtask, figures);
                 }
             }
-            Fact::Failed { subtask, epoch, fault, why } => self.subtask_failed(subtask, epoch, fault, why, commands),
+            Fact::Lost { subtask, epoch, why } => self.fail(FailReason::Lost { subtask, epoch, why }, commands),
+            Fact::SinkWaits { subtask, is_so: true } => drop(self.waiting_sinks.insert(subtask)),
+            Fact::SinkWaits { subtask, is_so: false } => drop(self.waiting_sinks.remove(&subtask)),
             Fact::ManifestCreated { epoch } => self.created(epoch, commands),
             Fact::ManifestTaken { epoch } => self.taken(epoch, commands),
             Fact::ManifestUnknown { epoch } => self.unknown(epoch),
@@ -235,9 +270,8 @@ impl Coordinator {
             let (epoch, deadline) = (checkpoint.epoch, checkpoint.triggered_at + self.options.timeout);
             if self.owed.is_settled(epoch) {
                 self.create(commands);
-            } else if self.now >= deadline {
-                let (missing, first) = self.owed.missing(epoch);
-                self.abort(AbortReason::TimedOut { missing, first }, commands);
+            } else if self.now >= deadline && !checkpoint.is_late {
+                self.time_out(epoch, commands);
             }
         }
         if let Phase::Creating { checkpoint, again_at, .. } = &mut self.phase
@@ -280,7 +314,7 @@ impl Coordinator {
         self.last_trigger = self.now;
         self.history.triggered(epoch, kind, self.now);
         let askers = self.askers.drain(..).collect();
-        self.phase = Phase::Collecting(InProgress { epoch, kind, triggered_at: self.now, askers });
+        self.phase = Phase::Collecting(InProgress { epoch, kind, triggered_at: self.now, is_late: false, askers });
         commands.push(Command::Trigger { epoch, kind });
     }
 
@@ -299,20 +333,20 @@ impl Coordinator {
         }
     }
 
-    fn subtask_failed(
-        &mut self,
-        subtask: SubtaskNumber,
-        epoch: Epoch,
-        fault: Fault,
-        why: String,
-        commands: &mut Vec<Command>,
-    ) {
-        match (fault, &self.phase) {
-            (Fault::Lost, _) => self.fail(FailReason::Lost { subtask, epoch, why }, commands),
-            (Fault::Tried, Phase::Collecting(checkpoint)) if checkpoint.epoch == epoch => {
-                self.abort(AbortReason::SubtaskFailed { subtask, why }, commands);
+    /// The epoch in progress has taken as long as it may.
+    fn time_out(&mut self, epoch: Epoch, commands: &mut Vec<Command>) {
+        let (missing, first) = self.owed.not_handed_over(epoch);
+        if missing > 0 {
+            return self.abort(AbortReason::TimedOut { missing, first }, commands);
+        }
+        let (missing, first) = self.owed.missing(epoch);
+        if let Phase::Collecting(checkpoint) = &mut self.phase {
+            checkpoint.is_late = true;
+            if checkpoint.kind != CheckpointKind::Final {
+                let outcome = Err(AbortReason::StillUploading { missing, first });
+                let askers = checkpoint.askers.drain(..);
+                commands.extend(askers.map(|asker| Command::Answer { asker, outcome: outcome.clone() }));
             }
-            (Fault::Tried, _) => {}
         }
     }
 
@@ -400,7 +434,7 @@ impl Coordinator {
         }
         let answers = askers.into_iter().map(|asker| Command::Answer { asker, outcome: Err(reason.clone()) });
         commands.extend(answers);
-        if self.store == StorePhase::Ready {
+        if self.store == StorePhase::Ready && self.waiting_sinks.is_empty() {
             self.failures += 1;
         }
         if self.failures > self.options.tolerable_failures {

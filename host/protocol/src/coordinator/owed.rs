@@ -68,6 +68,14 @@ impl Owed {
         (usize::from(first.is_some()) + subtasks.count(), first.unwrap_or(SubtaskNumber(0)))
     }
 
+    /// How many subtasks have not handed over `epoch`, and the first of them.
+    pub(super) fn not_handed_over(&self, epoch: Epoch) -> (usize, SubtaskNumber) {
+        let behind = |(subtask, last): (u32, &Epoch)| (*last < epoch).then_some(SubtaskNumber(subtask));
+        let mut subtasks = (0u32..).zip(&self.handed).filter_map(behind);
+        let first = subtasks.next();
+        (usize::from(first.is_some()) + subtasks.count(), first.unwrap_or(SubtaskNumber(0)))
+    }
+
     pub(super) fn create_command(&self, epoch: Epoch, kind: CheckpointKind) -> Command {
         Command::CreateManifest { epoch, kind, owed_from: self.from }
     }

@@ -12,8 +12,10 @@
 //! 3. An object of a generation that is not older than ours is no orphan: it is ours, or an owner's that overtook us.
 //! 4. An orphan goes once it is old, so that nothing goes that an upload in progress still needs.
 //! 5. While a record at or above the oldest retained manifest cannot be read, no object goes: it may be what lists it.
-//! 6. The newest record of the log stays. Claims below the oldest retained manifest go: a manifest says itself which
-//!    job, lineage and generation it is of.
+//! 6. The newest record of the log stays, and so do claims: whoever was overtaken knows the log up to the claim that
+//!    overtook it, and creates its next record there. Were the number free, a manifest of its would be in the log. A store
+//!    refuses numbers below its newest, but what looks and then creates can be overtaken in between. Only claims older
+//!    than the newest [`MOST_CLAIMS`] go: who wakes up inside such a call was overtaken as often meanwhile.
 //! 7. Names that are not made by [`ObjectName`] are nobody's business here.
 //!
 //! # Absent on purpose
@@ -37,6 +39,10 @@ pub use object_name::ObjectName;
 /// How old an orphan is before it goes, where nothing else is said: above the longest an upload, with its retries, may
 /// take.
 pub const DEFAULT_ORPHAN_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// How many claims are kept below the oldest retained manifest; each is a record of a few hundred bytes. A job that is
+/// started again every hour is started so often in six weeks.
+pub const MOST_CLAIMS: usize = 1024;
 
 /// What there is.
 #[derive(Clone, Copy, Debug)]
@@ -78,10 +84,29 @@ pub fn garbage(stored: &Stored<'_>, rules: &Rules) -> Garbage {
     let first_retained = manifests.len().saturating_sub(rules.retain.max(1) as usize);
     let (old, retained) = manifests.split_at_checked(first_retained).unwrap_or((&[], &[]));
     let Some((oldest, _)) = retained.first() else { return Garbage::default() };
-    let records = stored.entries.iter().map(|entry| entry.number).filter(|number| number < oldest).collect();
+    let records = records(stored.entries, *oldest);
     let is_whole = stored.entries.iter().filter(|entry| entry.number >= *oldest).all(is_readable);
     let objects = if is_whole { objects(stored, rules, old, retained) } else { Vec::new() };
     Garbage { records, objects }
+}
+
+/// The records that may go below the oldest retained manifest. What cannot be read may be a claim.
+fn records(entries: &[LogEntry], oldest: ObjectNumber) -> Vec<ObjectNumber> {
+    let below: Vec<&LogEntry> = entries.iter().filter(|entry| entry.number < oldest).collect();
+    let is_manifest = |entry: &LogEntry| matches!(entry.content, Content::Record(LogRecord::Complete(_)));
+    let mut claims_left = below.iter().filter(|entry| !is_manifest(entry)).count();
+    let mut records = Vec::new();
+    for entry in below {
+        if is_manifest(entry) {
+            records.push(entry.number);
+            continue;
+        }
+        if claims_left > MOST_CLAIMS {
+            records.push(entry.number);
+        }
+        claims_left -= 1;
+    }
+    records
 }
 
 /// Everything staged that a manifest of the log lists, by sink: a publisher discards nothing of it.

@@ -1,15 +1,16 @@
+use std::collections::btree_map::Entry as Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use model::{Delivery, Epoch, Generation, HostTime, ListedObject, ObjectNumber, StagedOutput, SubtaskIndex};
+use model::{Delivery, Epoch, Generation, HostTime, LineageId, ListedObject, ObjectNumber, StagedOutput, SubtaskIndex};
 
 use crate::manifest::samples::{bare, claim, object, range, uid};
 use crate::manifest::{LogRecord, Manifest, OperatorState, Part, PartKind, PendingEpoch, SinkState};
-use crate::ownership::{Content, LogEntry};
+use crate::ownership::{ClaimStep, Claiming, Content, LineageChoice, LogEntry, Outcome, OwnerStep, Ownership};
 
-use super::{Garbage, ObjectName, Rules, Stored, garbage, listed_output};
+use super::{Garbage, MOST_CLAIMS, ObjectName, Rules, Stored, garbage, listed_output};
 
 const NOW: HostTime = HostTime(1_000_000);
 const AGE: Duration = Duration::from_secs(100);
@@ -63,9 +64,9 @@ fn the_newest_manifests_and_what_they_list_stay() {
     let claimed = Content::Record(claim(1, 1));
     let contents = [claimed, manifest(1, &[&a]), manifest(2, &[&b]), manifest(3, &[&c])];
     let objects = [old(&a), old(&b), old(&c)];
-    check(&log(contents.clone()), &objects, &rules(2, 5), &[10, 11], &[&a]);
-    check(&log(contents.clone()), &objects, &rules(3, 5), &[10], &[]);
-    check(&log(contents), &objects, &rules(0, 5), &[10, 11, 12], &[&a, &b]);
+    check(&log(contents.clone()), &objects, &rules(2, 5), &[11], &[&a]);
+    check(&log(contents.clone()), &objects, &rules(3, 5), &[], &[]);
+    check(&log(contents), &objects, &rules(0, 5), &[11, 12], &[&a, &b]);
 }
 
 #[test]
@@ -98,7 +99,120 @@ fn no_object_goes_while_a_record_cannot_be_read() {
     let contents = [manifest(1, &[&a]), manifest(2, &[&b]), damaged.clone()];
     check(&log(contents), &[old(&a), old(&b)], &rules(1, 5), &[10], &[]);
     let contents = [damaged, manifest(1, &[&a]), manifest(2, &[&b])];
-    check(&log(contents), &[old(&a), old(&b)], &rules(1, 5), &[10, 11], &[&a]);
+    check(&log(contents), &[old(&a), old(&b)], &rules(1, 5), &[11], &[&a]);
+}
+
+#[test]
+fn claims_stay_up_to_their_bound() {
+    let claims = (0..MOST_CLAIMS as u64 + 3).map(|generation| Content::Record(claim(generation, 1)));
+    let contents = claims.chain([manifest(1, &[]), manifest(2, &[])]);
+    let entries = log(contents);
+    let first_manifest = 10 + MOST_CLAIMS as u64 + 3;
+    check(&entries, &[], &rules(1, 5), &[10, 11, 12, first_manifest], &[]);
+}
+
+/// A log whose numbers are created once, and nothing else: who finds a number free has it, wherever it lies.
+#[derive(Default)]
+struct BareLog(BTreeMap<ObjectNumber, Content>);
+
+impl BareLog {
+    fn create(&mut self, number: ObjectNumber, content: Content) -> Outcome {
+        match self.0.entry(number) {
+            Place::Vacant(free) => {
+                free.insert(content);
+                Outcome::Created
+            }
+            Place::Occupied(_) => Outcome::Taken,
+        }
+    }
+
+    fn entries(&self) -> Vec<LogEntry> {
+        self.0.iter().map(|(number, content)| LogEntry { number: *number, content: content.clone() }).collect()
+    }
+
+    fn own(&mut self) -> Ownership {
+        let mut claiming = Claiming::new(bare(1, 1).job, "host".to_owned(), LineageChoice::Continue(LineageId(1)));
+        let (number, claim) = claiming.propose(&self.entries()).unwrap();
+        let outcome = self.create(number, Content::Record(LogRecord::Claim(claim)));
+        match claiming.after_create(outcome) {
+            ClaimStep::Own(ownership) => ownership,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What happens to a job.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    /// The owner completes checkpoints and removes what may go.
+    Checkpoints(u8),
+    /// Somebody else takes the job; the owner before sleeps.
+    Overtaken,
+    /// One of those that sleep wakes up, and creates its next manifest.
+    Wakes(usize),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        (1u8..6).prop_map(Happens::Checkpoints),
+        Just(Happens::Overtaken),
+        any::<usize>().prop_map(Happens::Wakes),
+    ]
+}
+
+/// Plays it; returns how many manifests of overtaken owners came into the log.
+fn phantoms(story: &[Happens], trim: impl Fn(&[LogEntry]) -> Vec<ObjectNumber>) -> usize {
+    let mut log = BareLog::default();
+    let mut owner = log.own();
+    let (mut asleep, mut phantoms, mut epoch) = (Vec::new(), 0, 0);
+    for happens in story {
+        match happens {
+            Happens::Checkpoints(count) => {
+                for _ in 0..*count {
+                    epoch += 1;
+                    let outcome = log.create(owner.next_number().unwrap(), manifest(epoch, &[]));
+                    assert_eq!(owner.after_create(outcome), OwnerStep::Listed);
+                }
+                for number in trim(&log.entries()) {
+                    log.0.remove(&number);
+                }
+            }
+            Happens::Overtaken => asleep.push(std::mem::replace(&mut owner, log.own())),
+            Happens::Wakes(_) if asleep.is_empty() => {}
+            Happens::Wakes(which) => {
+                let mut zombie = asleep.swap_remove(which % asleep.len());
+                let outcome = log.create(zombie.next_number().unwrap(), manifest(1000, &[]));
+                phantoms += usize::from(zombie.after_create(outcome) == OwnerStep::Listed);
+            }
+        }
+    }
+    phantoms
+}
+
+fn trim(entries: &[LogEntry]) -> Vec<ObjectNumber> {
+    let in_use = BTreeSet::new();
+    garbage(&Stored { entries, objects: &[], in_use: &in_use }, &rules(2, u64::MAX)).records
+}
+
+proptest! {
+    #[test]
+    fn an_owner_that_was_overtaken_finds_its_next_number_taken_however_much_was_removed(
+        story in prop::collection::vec(happens(), 0..60),
+    ) {
+        prop_assert_eq!(phantoms(&story, trim), 0);
+    }
+}
+
+#[test]
+fn removing_the_claim_that_overtook_somebody_lets_a_manifest_of_theirs_in() {
+    let story = [Happens::Checkpoints(1), Happens::Overtaken, Happens::Checkpoints(5), Happens::Wakes(0)];
+    assert_eq!(phantoms(&story, trim), 0);
+    // As if nobody were asleep: everything below the two newest manifests.
+    let too_much = |entries: &[LogEntry]| {
+        let numbers: Vec<ObjectNumber> = entries.iter().map(|entry| entry.number).collect();
+        numbers[..numbers.len().saturating_sub(2)].to_vec()
+    };
+    assert_eq!(phantoms(&story, too_much), 1, "this is seen");
 }
 
 #[test]
@@ -176,7 +290,8 @@ proptest! {
         let left: Vec<_> = objects.iter().filter(|object| !first.objects.contains(&object.name)).cloned().collect();
         let second = garbage(&Stored { entries: &left_log, objects: &left, in_use: &in_use }, &rules);
         prop_assert_eq!(second, Garbage::default());
-        let is_whole = left_log.iter().all(|entry| matches!(entry.content, Content::Record(_)));
+        let counts = |entry: &&LogEntry| retained.first().is_some_and(|(oldest, _)| entry.number.0 >= *oldest);
+        let is_whole = left_log.iter().filter(counts).all(|entry| matches!(entry.content, Content::Record(_)));
         if is_whole && !retained.is_empty() {
             for object in &left {
                 let parsed = ObjectName::parse(&object.name).unwrap();

@@ -220,7 +220,7 @@ impl Chain {
             if let Some(operator) = self.operators.get_mut(at) {
                 match operator {
                     Operator::Function(function) => function.close(&mut self.context)?,
-                    Operator::Sink(sink) => sink.close()?,
+                    Operator::Sink(sink) => sink.close(&mut self.context)?,
                 }
             }
             self.drain()?;

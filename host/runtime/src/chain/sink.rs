@@ -1,13 +1,19 @@
 //! An operator that writes.
+//!
+//! A target that takes nothing now ([`Retry::Backoff`]: its disk is full) is asked again until it does, or the job stops.
+//! Meanwhile the thread takes nothing more, so that the queues before it fill up to the source, and the coordinator
+//! knows.
 
 use std::time::Duration;
 
-use contract::SinkWriter;
-use model::{Barrier, RecordBatch};
+use contract::{Error, SinkWriter};
+use model::{Barrier, RecordBatch, Retry};
 
 use super::barriers::Arrival;
-use super::context::{Context, Flow, Responsible};
+use super::context::{Context, Flow, Responsible, Stop};
+use crate::backoff::Backoff;
 use crate::epochs::handed::HandedPart;
+use crate::epochs::link::{Message, SinkWaits};
 
 /// See the module.
 pub(crate) struct SinkOperator {
@@ -34,10 +40,10 @@ impl SinkOperator {
 
     pub(crate) fn process(&mut self, batch: &RecordBatch, context: &mut Context) -> Flow {
         let bytes = batch.values.total_bytes();
+        self.responsible.metrics.records_in.add_len(batch.len());
+        self.responsible.metrics.bytes_in.add_len(bytes);
+        self.insist(context, |writer| writer.write(batch))?;
         let metrics = &self.responsible.metrics;
-        metrics.records_in.add_len(batch.len());
-        metrics.bytes_in.add_len(bytes);
-        self.writer.write(batch).map_err(|error| self.responsible.seam(&error))?;
         metrics.records_out.add_len(batch.len());
         metrics.bytes_out.add_len(bytes);
         self.unflushed_since.get_or_insert_with(|| context.elapsed());
@@ -52,7 +58,7 @@ impl SinkOperator {
     pub(crate) fn barrier(&mut self, barrier: Barrier, arrival: Arrival, context: &mut Context) -> Flow {
         self.unflushed_since = None;
         let started = context.elapsed();
-        let staging = self.writer.stage(barrier.epoch).map_err(|error| self.responsible.seam(&error))?;
+        let staging = self.insist(context, |writer| writer.stage(barrier.epoch))?;
         let bytes = std::mem::take(&mut self.unstaged_bytes);
         let what = HandedPart::Sink { staging, bytes };
         self.responsible.hand_over(barrier, arrival, started, what, context);
@@ -63,8 +69,13 @@ impl SinkOperator {
     pub(crate) fn tick(&mut self, now: Duration) -> Flow {
         match self.due() {
             Some(due) if now >= due => {
+                // What waits for room is flushed by the next write or barrier, or in a while.
                 self.unflushed_since = None;
-                self.writer.flush().map_err(|error| self.responsible.seam(&error))
+                match self.writer.flush() {
+                    Err(error) if error.retry() == Retry::Backoff => self.unflushed_since = Some(now),
+                    flushed => flushed.map_err(|error| self.responsible.seam(&error))?,
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -75,7 +86,56 @@ impl SinkOperator {
         self.unflushed_since.map(|since| since + self.flush_age)
     }
 
-    pub(crate) fn close(&mut self) -> Flow {
-        self.writer.close().map_err(|error| self.responsible.seam(&error))
+    pub(crate) fn close(&mut self, context: &mut Context) -> Flow {
+        self.insist(context, |writer| writer.close())
+    }
+
+    /// Makes a call of the writer, again and again while its target takes nothing.
+    #[inline]
+    fn insist<T>(
+        &mut self,
+        context: &mut Context,
+        call: impl FnMut(&mut dyn SinkWriter) -> Result<T, Error>,
+    ) -> Flow<T> {
+        let mut call = call;
+        match call(self.writer.as_mut()) {
+            Ok(done) => Ok(done),
+            Err(error) if error.retry() == Retry::Backoff => self.wait_for_target(error, context, call),
+            Err(error) => Err(self.responsible.seam(&error)),
+        }
+    }
+
+    #[cold]
+    fn wait_for_target<T>(
+        &mut self,
+        first: Error,
+        context: &mut Context,
+        mut call: impl FnMut(&mut dyn SinkWriter) -> Result<T, Error>,
+    ) -> Flow<T> {
+        let began = context.elapsed();
+        let (operator, subtask) = (self.responsible.operator.clone(), self.responsible.subtask);
+        tracing::warn!(operator = operator.as_str(), subtask = subtask.0, "waits for its target: {first}");
+        let tell = |error: Option<Error>| {
+            if let Some(epochs) = &context.epochs {
+                epochs.tell(Message::SinkWaits(Box::new(SinkWaits { operator: operator.clone(), subtask, error })));
+            }
+        };
+        tell(Some(first));
+        let mut backoff = Backoff::new();
+        let outcome = loop {
+            if !backoff.pause(&context.control) {
+                break Err(Stop::Quiet);
+            }
+            match call(self.writer.as_mut()) {
+                Ok(done) => break Ok(done),
+                Err(error) if error.retry() == Retry::Backoff => tell(Some(error)),
+                Err(error) => break Err(self.responsible.seam(&error)),
+            }
+        };
+        tell(None);
+        let waited = context.elapsed().saturating_sub(began);
+        context.blocked += waited;
+        tracing::info!(operator = operator.as_str(), subtask = subtask.0, "waited {waited:?} for its target");
+        outcome
     }
 }

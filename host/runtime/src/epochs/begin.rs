@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::sync_channel;
 use std::thread;
+use std::time::Duration;
 
 use contract::{CheckpointStore, Clock, Error, Randomness, Sink, SnapshotStore, Split};
 use fail::fail_point;
@@ -17,11 +18,12 @@ use protocol::ownership::{LineageChoice, LogEntry, Ownership, lineage_of};
 use protocol::recovery::{Ledgers, Permissions, Recovery};
 use protocol::retention::listed_output;
 
-use super::driver::{Driver, DriverState};
+use super::driver::{Driver, DriverState, slow_after};
 use super::failures::{self, checkpoints_uid};
 use super::fit::{Drops, check_splits, fit};
 use super::link::EpochLink;
 use super::own::{choose, claim};
+use super::parting::Parting;
 use super::publish::PublishingSink;
 use super::shape::Shape;
 use super::status::Status;
@@ -50,6 +52,8 @@ pub struct Durability {
     pub owner: String,
     /// Most bytes that wait to become durable or visible; at that many, sources do not read on.
     pub backlog_bytes: u64,
+    /// How long a job that ends waits for calls of stores and targets that do not return, before it leaves them behind.
+    pub parting: Duration,
     /// How many threads upload.
     pub upload_threads: usize,
     /// How many complete checkpoints are kept, at least one.
@@ -65,6 +69,9 @@ impl Durability {
     pub const BACKLOG_BYTES: u64 = 4 << 30;
     /// Uploads wait for a disk or a network, not for a processor.
     pub const UPLOAD_THREADS: usize = 4;
+
+    /// As long as a person waits for a program to end before they kill it.
+    pub const PARTING: Duration = Duration::from_secs(10);
 
     /// The newest, and two to look back at.
     pub const RETAIN: u32 = 3;
@@ -83,6 +90,7 @@ impl Durability {
             options: Options::default(),
             owner: String::new(),
             backlog_bytes: Self::BACKLOG_BYTES,
+            parting: Self::PARTING,
             upload_threads: Self::UPLOAD_THREADS,
             retain: Self::RETAIN,
             drop_state: Vec::new(),
@@ -90,6 +98,10 @@ impl Durability {
         }
     }
 }
+
+/// Messages that wait for the coordinator, which never waits for who sends them: far above what all subtasks of a wide
+/// job hand over at a barrier.
+const MOST_MESSAGES: usize = 64 * 1024;
 
 /// Starts a job that outlives its process: it goes on from the newest checkpoint in its log, or begins with
 /// nothing where there is none. What is opened and restored on the threads of the job fails the job, not this call.
@@ -103,7 +115,7 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
     let (mut specs, registry) = plan(&checked, splits);
     resume(&mut specs, &ground.last);
     let shape = Shape::of(graph);
-    let (to_coordinator, messages) = channel();
+    let (to_coordinator, messages) = sync_channel(MOST_MESSAGES);
     let Ground { last, lineage, restored, ownership, publishers } = ground;
     let generation = ownership.generation();
     let link = EpochLink::new(last.epoch, last.host_clock, durability.backlog_bytes, to_coordinator);
@@ -111,8 +123,10 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
         log: Arc::clone(&durability.log),
         objects: Arc::clone(&durability.objects),
         link: Arc::new(link),
+        parting: Arc::new(Parting::new(Arc::clone(&clock), durability.parting)),
         control: Arc::new(Control::new(clock, specs.len(), 1)),
         rules: SweepRules { retain: durability.retain, generation },
+        claims: Arc::default(),
     };
     let (link, control, registry) = (Arc::clone(&medium.link), Arc::clone(&medium.control), Arc::new(registry));
     let start = Start {
@@ -127,6 +141,7 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
         pool: Pool::new(durability.upload_threads, &medium).map_err(|error| no_thread(&error))?,
         sinks: start_publishing(publishers, &medium)?,
         medium,
+        slow_after: slow_after(durability.options.timeout),
         clock: HostClock::new(last.host_clock, DEFAULT_JUMP_LIMIT),
         stock: Stock::new(shape.clone(), generation, last, parts_of(&specs, &shape)),
         registry: Arc::clone(&registry),
@@ -197,7 +212,8 @@ fn start_publishing(publishers: Publishers, medium: &Medium) -> Result<Vec<Publi
     let mut sinks = Vec::new();
     for (at, (uid, publisher)) in publishers.into_iter().enumerate() {
         let (link, control) = (Arc::clone(&medium.link), Arc::clone(&medium.control));
-        let started = PublishingSink::start(at, uid, publisher, link, control);
+        let parting = Arc::clone(&medium.parting);
+        let started = PublishingSink::start(at, uid, publisher, link, control, parting);
         sinks.push(started.map_err(|error| no_thread(&error))?);
     }
     Ok(sinks)

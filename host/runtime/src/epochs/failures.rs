@@ -3,6 +3,8 @@
 use model::{Blame, OperatorUid, Retry, SubtaskIndex};
 use protocol::coordinator::FailReason;
 
+use super::shape::Shape;
+use super::words;
 use crate::JobFailure;
 
 /// Who answers for what no operator did.
@@ -25,7 +27,7 @@ pub(crate) fn failure(code: &str, blame: Blame, retry: Retry, message: String) -
 }
 
 /// What the coordinator gave up for.
-pub(crate) fn of(reason: &FailReason) -> JobFailure {
+pub(crate) fn of(reason: &FailReason, shape: &Shape) -> JobFailure {
     let (code, blame, retry) = match reason {
         FailReason::Fenced { .. } => ("E0433", Blame::External, Retry::No),
         FailReason::TooManyAborts { .. } => ("E0441", Blame::External, Retry::RestoreFirst),
@@ -34,5 +36,5 @@ pub(crate) fn of(reason: &FailReason) -> JobFailure {
         FailReason::PublishRefused { .. } => ("E0444", Blame::External, Retry::No),
         FailReason::OutOfOrder { .. } => ("E0521", Blame::Host, Retry::RestoreFirst),
     };
-    failure(code, blame, retry, reason.to_string())
+    failure(code, blame, retry, words::of_failure(reason, shape))
 }

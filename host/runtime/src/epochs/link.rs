@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
-use model::{Epoch, HostTime};
+use contract::Error;
+use model::{Epoch, HostTime, OperatorUid, SubtaskIndex};
 
 use super::handed::Handed;
 
@@ -16,8 +17,17 @@ pub(crate) enum Message {
     SourceStopped,
     /// What a thread that works for the coordinator has done.
     Done(Box<super::work::Done>),
+    /// The target of a sink takes nothing, and its subtask waits: why. Or (`None`) it goes on.
+    SinkWaits(Box<SinkWaits>),
     /// Somebody asks for a checkpoint.
     Asked(super::driver::Asker),
+}
+
+/// See [`Message::SinkWaits`].
+pub(crate) struct SinkWaits {
+    pub(crate) operator: OperatorUid,
+    pub(crate) subtask: SubtaskIndex,
+    pub(crate) error: Option<Error>,
 }
 
 /// See the module.
@@ -35,7 +45,7 @@ pub(crate) struct EpochLink {
     backlog_limit_bytes: u64,
     /// Processing time is never before it.
     pub(crate) least_now: HostTime,
-    coordinator: Sender<Message>,
+    coordinator: SyncSender<Message>,
 }
 
 impl EpochLink {
@@ -43,7 +53,7 @@ impl EpochLink {
         restored: Epoch,
         least_now: HostTime,
         backlog_limit_bytes: u64,
-        coordinator: Sender<Message>,
+        coordinator: SyncSender<Message>,
     ) -> Self {
         Self {
             triggered: AtomicU64::new(restored.0),
@@ -105,6 +115,10 @@ impl EpochLink {
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.backlog_bytes.load(Ordering::Relaxed) > self.backlog_limit_bytes
+    }
+
+    pub(crate) fn backlog_limit_bytes(&self) -> u64 {
+        self.backlog_limit_bytes
     }
 
     pub(crate) fn backlog_bytes(&self) -> u64 {

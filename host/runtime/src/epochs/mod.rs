@@ -26,11 +26,13 @@ mod fit;
 pub(crate) mod handed;
 pub(crate) mod link;
 mod own;
+mod parting;
 mod publish;
 mod shape;
 pub(crate) mod status;
 mod stock;
 mod sweep;
+mod words;
 mod work;
 
 pub use adopt::adopt;

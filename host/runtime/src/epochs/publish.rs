@@ -7,14 +7,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
 
 use contract::{Error, Publisher, StagedOutput};
 use fail::fail_point;
 use model::{Blame, Epoch, OperatorUid, Retry};
 
 use super::link::{EpochLink, Message};
-use super::work::{Backoff, Done};
+use super::parting::{Hand, Parting};
+use super::work::Done;
+use crate::backoff::Backoff;
 use crate::control::Control;
 
 /// What to publish.
@@ -26,8 +27,10 @@ struct Order {
 /// A sink that stages.
 pub(crate) struct PublishingSink {
     pub(crate) uid: OperatorUid,
+    /// As many wait as complete epochs may be unpublished.
     orders: Option<Sender<Order>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Hand>,
+    parting: Arc<Parting>,
 }
 
 impl PublishingSink {
@@ -38,14 +41,14 @@ impl PublishingSink {
         publisher: Box<dyn Publisher>,
         link: Arc<EpochLink>,
         control: Arc<Control>,
+        parting: Arc<Parting>,
     ) -> Result<Self, std::io::Error> {
         let (orders, queue) = channel();
-        let builder = thread::Builder::new().name(format!("publish-{uid}"));
-        let thread = builder.spawn(move || {
+        let thread = Hand::start(format!("publish-{uid}"), move || {
             control.register();
             publish(number, publisher, &queue, &link, &control);
         })?;
-        Ok(Self { uid, orders: Some(orders), thread: Some(thread) })
+        Ok(Self { uid, orders: Some(orders), thread: Some(thread), parting })
     }
 
     pub(crate) fn publish(&self, epoch: Epoch, staged: Vec<StagedOutput>) {
@@ -60,9 +63,7 @@ impl Drop for PublishingSink {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // A panic of the publisher was told as its failure.
-            thread.join().ok();
+            thread.part(&self.parting);
         }
     }
 }

@@ -10,6 +10,7 @@ use protocol::manifest::CheckpointKind;
 use serde::Serialize;
 
 use super::shape::Shape;
+use super::words;
 use crate::metrics::serialize_seconds;
 
 /// Something about a running job that its owner should know: it goes on, and not as it should.
@@ -19,11 +20,21 @@ pub struct Condition {
     pub kind: ConditionKind,
     /// What it is about, where that is one operator.
     pub operator: Option<OperatorUid>,
+    /// Which of its subtasks, where that is one.
+    pub subtask: Option<SubtaskIndex>,
     /// What happened last: names things and values.
     pub message: String,
     /// Since when, by the uptime of the job.
     #[serde(rename = "since_seconds", serialize_with = "serialize_seconds")]
     pub since: Duration,
+}
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About<'a> {
+    Job,
+    Operator(&'a OperatorUid),
+    Subtask(&'a OperatorUid, SubtaskIndex),
 }
 
 /// Kinds of conditions.
@@ -36,6 +47,15 @@ pub enum ConditionKind {
     StoreFull,
     /// A sink cannot publish, and goes on trying.
     NotPublished,
+    /// The target of a sink takes nothing, as without room: the sink takes no more records, and no checkpoint is
+    /// triggered, until it does.
+    SinkWaits,
+    /// What a sink staged cannot become durable, and is tried again: the checkpoint waits for it.
+    NotStaged,
+    /// A checkpoint has been in progress for long, and whom it waits for.
+    CheckpointSlow,
+    /// The last checkpoints were aborted, and none has been complete since.
+    CheckpointsAborted,
     /// Too many complete epochs wait to be published: no checkpoint is triggered meanwhile.
     TooManyUnpublished,
     /// Old checkpoints cannot be removed: the store grows.
@@ -111,7 +131,7 @@ impl CheckpointSummary {
             triggered_at: began + figures.triggered_at,
             completed_at: figures.completed_at.map(|at| began + at),
             published_at: figures.published_at.map(|at| began + at),
-            aborted: figures.aborted.as_ref().map(ToString::to_string),
+            aborted: figures.aborted.as_ref().map(|reason| words::of_abort(reason, shape)),
             subtasks: figures.subtasks.iter().filter_map(|(number, figures)| subtask((*number, figures))).collect(),
         }
     }
@@ -167,7 +187,7 @@ impl CheckpointCounts {
 #[derive(Default)]
 struct Inner {
     checkpoints: Vec<CheckpointFigures>,
-    conditions: BTreeMap<(ConditionKind, Option<OperatorUid>), Condition>,
+    conditions: BTreeMap<(ConditionKind, Option<OperatorUid>, Option<SubtaskIndex>), Condition>,
     counts: CheckpointCounts,
 }
 
@@ -196,14 +216,13 @@ impl Status {
     }
 
     /// The condition holds now (`Some`: what happened last), or no more.
-    pub(crate) fn condition(
-        &self,
-        kind: ConditionKind,
-        operator: Option<&OperatorUid>,
-        message: Option<String>,
-        uptime: Duration,
-    ) {
-        let key = (kind, operator.cloned());
+    pub(crate) fn condition(&self, kind: ConditionKind, about: About<'_>, message: Option<String>, uptime: Duration) {
+        let (operator, subtask) = match about {
+            About::Job => (None, None),
+            About::Operator(operator) => (Some(operator), None),
+            About::Subtask(operator, subtask) => (Some(operator), Some(subtask)),
+        };
+        let key = (kind, operator.cloned(), subtask);
         let mut inner = self.inner();
         let Some(message) = message else {
             if let Some(over) = inner.conditions.remove(&key) {
@@ -217,7 +236,8 @@ impl Status {
         if since.is_none() {
             tracing::warn!(kind = ?kind, operator = operator.map(OperatorUid::as_str), "{message}");
         }
-        let condition = Condition { kind, operator: operator.cloned(), message, since: since.unwrap_or(uptime) };
+        let since = since.unwrap_or(uptime);
+        let condition = Condition { kind, operator: operator.cloned(), subtask, message, since };
         inner.conditions.insert(key, condition);
         drop(inner);
         self.changed.notify_all();

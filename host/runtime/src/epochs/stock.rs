@@ -172,6 +172,11 @@ impl Stock {
         pending.filter(|pending| pending.epoch == epoch).flat_map(|pending| pending.staged.iter().cloned()).collect()
     }
 
+    /// Bytes of the backlog that a manifest lists, and some sink has not published.
+    pub(crate) fn unpublished_bytes(&self) -> u64 {
+        self.backlog.values().sum()
+    }
+
     /// The sink has published `epoch` and everything before. Returns the bytes of the backlog that were.
     pub(crate) fn published(&mut self, sink: &OperatorUid, epoch: Epoch) -> u64 {
         self.forget(sink, epoch);

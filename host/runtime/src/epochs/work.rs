@@ -8,7 +8,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use contract::{CheckpointStore, Creation, Error, Nonce, ObjectHandle, ObjectNumber, SnapshotStore, Staging};
@@ -18,14 +17,13 @@ use model::{Blame, Epoch, Retry};
 use protocol::coordinator::SubtaskNumber;
 
 use super::link::{EpochLink, Message};
-use super::sweep::{SweepRules, sweep};
+use super::parting::{Hand, Parting};
+use super::sweep::{KnownClaims, SweepRules, sweep};
+use crate::backoff::Backoff;
 use crate::control::Control;
 
-/// The first and the longest pause before a store is asked again.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// What is to be done.
+/// What is to be done. As many wait as were handed over and are not durable: of epochs that were aborted, of the one in
+/// progress, and a sweep.
 pub(crate) enum Work {
     /// Make a part of keyed state durable, under names that begin so.
     Keep { from: Origin, prefix: String, delta: StateDelta, image: Option<StateImage> },
@@ -59,31 +57,14 @@ pub(crate) enum Done {
     Swept { outcome: Result<(), Error> },
     /// The store did not do what it was asked, and is asked again.
     Trouble { error: Error },
+    /// What a sink staged cannot become durable now, and is tried again.
+    NotStaged { from: Origin, error: Error },
     /// The sink has published the epoch.
     Published { sink: usize, epoch: Epoch },
     /// It could not, and tries again.
     NotPublished { sink: usize, epoch: Epoch, error: Error },
     /// It never can.
     Unpublishable { sink: usize, epoch: Epoch, error: Error },
-}
-
-/// Grows from try to try.
-#[derive(Debug)]
-pub(crate) struct Backoff(Duration);
-
-impl Backoff {
-    pub(crate) fn new() -> Self {
-        Self(FIRST_PAUSE)
-    }
-
-    /// Waits before the next try. False: the job has stopped.
-    pub(crate) fn pause(&mut self, control: &Control) -> bool {
-        if !control.is_stopped() {
-            thread::park_timeout(self.0);
-        }
-        self.0 = LONGEST_PAUSE.min(self.0 * 2);
-        !control.is_stopped()
-    }
 }
 
 /// What the threads share.
@@ -94,12 +75,15 @@ pub(crate) struct Medium {
     pub(crate) link: Arc<EpochLink>,
     pub(crate) control: Arc<Control>,
     pub(crate) rules: SweepRules,
+    pub(crate) claims: Arc<KnownClaims>,
+    pub(crate) parting: Arc<Parting>,
 }
 
 /// The threads. They end when it is dropped or the job stops, after what they are at.
 pub(crate) struct Pool {
     orders: Option<Sender<Work>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Hand>,
+    parting: Arc<Parting>,
 }
 
 impl Pool {
@@ -107,11 +91,11 @@ impl Pool {
     pub(crate) fn new(threads: usize, medium: &Medium) -> Result<Self, std::io::Error> {
         let (orders, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
-        let mut pool = Self { orders: Some(orders), threads: Vec::new() };
+        let parting = Arc::clone(&medium.parting);
+        let mut pool = Self { orders: Some(orders), threads: Vec::new(), parting };
         for number in 0..threads.max(1) {
             let (queue, medium) = (Arc::clone(&queue), medium.clone());
-            let builder = thread::Builder::new().name(format!("upload-{number}"));
-            pool.threads.push(builder.spawn(move || medium.work(&queue))?);
+            pool.threads.push(Hand::start(format!("upload-{number}"), move || medium.work(&queue))?);
         }
         Ok(pool)
     }
@@ -128,9 +112,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.orders = None;
         for thread in self.threads.drain(..) {
-            thread.thread().unpark();
-            // A panic in one was told as the loss of what it did.
-            thread.join().ok();
+            thread.part(&self.parting);
         }
     }
 }
@@ -196,10 +178,7 @@ impl Medium {
                     Err(error) => Done::Lost { from, error },
                 })
             }
-            Work::Stage { from, staging } => Some(match staging() {
-                Ok(outputs) => Done::Staged { from, outputs },
-                Err(error) => Done::Lost { from, error },
-            }),
+            Work::Stage { from, staging } => self.stage(from, staging),
             Work::Create { epoch, number, nonce, body } => {
                 fail_point!("before-manifest");
                 let outcome = self.log.create(number, nonce, &body);
@@ -207,11 +186,29 @@ impl Medium {
                 Some(Done::Created { epoch, outcome })
             }
             Work::Sweep => {
-                let swept = sweep(self.log.as_ref(), self.objects.as_ref(), self.rules, self.control.clock().now());
+                let (log, objects, now) = (self.log.as_ref(), self.objects.as_ref(), self.control.clock().now());
+                let swept = sweep(log, objects, self.rules, &self.claims, now);
                 if let Ok((records, objects)) = &swept {
                     tracing::debug!(records, objects, "removed what no retained checkpoint needs");
                 }
                 Some(Done::Swept { outcome: swept.map(drop) })
+            }
+        }
+    }
+
+    /// Makes staged output durable, however often that takes.
+    fn stage(&self, from: Origin, mut staging: Staging) -> Option<Done> {
+        let mut backoff = Backoff::new();
+        loop {
+            match staging() {
+                Ok(outputs) => return Some(Done::Staged { from, outputs }),
+                Err(error) if error.retry() == Retry::Backoff => {
+                    self.link.tell(Message::Done(Box::new(Done::NotStaged { from, error })));
+                }
+                Err(error) => return Some(Done::Lost { from, error }),
+            }
+            if !backoff.pause(&self.control) {
+                return None;
             }
         }
     }

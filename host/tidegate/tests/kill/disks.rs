@@ -44,6 +44,20 @@ fn script(world: &World, points: &str, script: &str) {
     }
 }
 
+/// Whether the log of a job whose files only its process sees stands still, with something in it, for as long as anything
+/// here takes. False: the process ended.
+fn stands_still(world: &World, child: &mut Child) -> bool {
+    // The folder as the process sees it.
+    let inside = format!("/proc/{}/root{}", child.id(), world.log().display());
+    let (mut last, mut looks) = (None, 0);
+    World::wait_for(child, || {
+        let newest = numbers(inside.as_ref()).last().copied();
+        looks = if newest == last { looks + u32::from(newest.is_some()) } else { 0 };
+        last = newest;
+        looks > LOOKS
+    })
+}
+
 #[test]
 fn a_storage_that_is_full_holds_checkpoints_up_until_there_is_room() {
     let mut world = World::new(70);
@@ -56,15 +70,7 @@ fn a_storage_that_is_full_holds_checkpoints_up_until_there_is_room() {
         cp -a .tidegate/. saved; exit $code";
     std::fs::create_dir(world.path("saved")).expect("a folder can be made");
     let Some(mut child) = shell(&world, PACE, script) else { return };
-    // The folder as the process sees it.
-    let inside = format!("/proc/{}/root{}", child.id(), world.log().display());
-    let (mut last, mut looks) = (None, 0);
-    let is_stuck = World::wait_for(&mut child, || {
-        let newest = numbers(inside.as_ref()).last().copied();
-        looks = if newest == last { looks + u32::from(newest.is_some()) } else { 0 };
-        last = newest;
-        looks > LOOKS
-    });
+    let is_stuck = stands_still(&world, &mut child);
     assert!(is_stuck, "it ends though there is no room: {}", said(&child.wait_with_output().expect("it ends")));
     drop(child.stdin.take());
     let ended = child.wait_with_output().expect("it ends");
@@ -78,18 +84,29 @@ fn a_storage_that_is_full_holds_checkpoints_up_until_there_is_room() {
 }
 
 #[test]
-fn an_output_that_is_full_fails_the_job_and_loses_nothing() {
+fn an_output_that_is_full_holds_the_job_up_until_there_is_room() {
     let mut world = World::new(71);
     world.append(2 * LINES);
-    script(
-        &world,
-        PACE,
-        "mount -t tmpfs -o size=300k none out && head -c 150000 /dev/zero > out/filler || exit 99
-        $RUN run job.yaml --quiet; code=$?
-        [ $code = 1 ] || { echo \"with a full disk it ended with $code\" >&2; exit 98; }
-        rm out/filler; mount -o remount,size=100m out && $RUN run job.yaml --quiet || exit 97
-        cp -a out/. saved && umount out && cp -a saved/. out",
-    );
+    // Twice: in the course of the job, and from its start.
+    for (filler, more) in [("150000", 0), ("290000", LINES)] {
+        world.append(more);
+        let script = format!(
+            "mkdir -p small && mount -t tmpfs -o size=100m none small && cp -a out/. small && mount --move small out || exit 99
+            used=$(du -sB1 out | cut -f1) && mount -o remount,size=$((used + 300000)) out || exit 99
+            head -c {filler} /dev/zero > out/filler; $RUN run job.yaml & job=$!
+            read line; mount -o remount,size=100m out; wait $job; code=$?
+            rm out/filler; rm -rf saved; mkdir saved; cp -a out/. saved && umount out && cp -a saved/. out; exit $code"
+        );
+        let Some(mut child) = shell(&world, PACE, &script) else { return };
+        let is_stuck = stands_still(&world, &mut child);
+        assert!(is_stuck, "it ends though there is no room: {}", said(&child.wait_with_output().expect("it ends")));
+        drop(child.stdin.take());
+        let ended = child.wait_with_output().expect("it ends");
+        assert!(ended.status.success(), "{}", said(&ended));
+        let says_so = ["waits for its target", "stage epoch", "publish epoch"];
+        assert!(says_so.iter().any(|words| said(&ended).contains(words)), "nothing says why: {}", said(&ended));
+        world.check();
+    }
     world.append(LINES);
     world.finish(&[]);
     world.check();

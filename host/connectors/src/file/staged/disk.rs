@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,9 @@ use super::error::Error;
 
 /// How a name ends that is not yet what it will be.
 pub(super) const UNFINISHED: &str = ".tmp";
+
+/// How often a file is written again because somebody removed it unfinished: once for each who starts at the same moment.
+const MOST_TRIES: u32 = 8;
 
 /// Tells the unfinished files of one process apart.
 static UNFINISHED_FILES: AtomicU64 = AtomicU64::new(0);
@@ -29,8 +33,18 @@ pub(super) struct Disk {
 
 impl Disk {
     fn step<T>(&self, doing: &'static str, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, Error> {
-        let hook = self.before_step.as_ref().map_or(Ok(()), |hook| hook(doing, path));
-        hook.and_then(|()| act()).map_err(|source| Error::Io { doing, path: path.to_owned(), source })
+        self.try_step(doing, path, act).map_err(|source| Error::Io { doing, path: path.to_owned(), source })
+    }
+
+    /// A step of a writer, which knows what its failure means.
+    pub(super) fn try_step<T>(
+        &self,
+        doing: &'static str,
+        path: &Path,
+        act: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.before_step.as_ref().map_or(Ok(()), |hook| hook(doing, path))?;
+        act()
     }
 
     /// Makes a directory that outlives a loss of power, as far as `path` is not there.
@@ -61,10 +75,11 @@ impl Disk {
 
     /// Creates a file that is whole and durable as soon as it has its name. `false`: the name is taken.
     pub(super) fn create_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<bool, Error> {
-        let unfinished = self.write_unfinished(directory, name, bytes)?;
-        fail_point!("mid-create");
-        let created = self.rename_new(&unfinished, &directory.join(name));
-        let is_created = self.or_remove(&unfinished, created)?;
+        let path = directory.join(name);
+        let (unfinished, is_created) = self.name_whole(directory, name, bytes, |unfinished| {
+            fail_point!("mid-create");
+            self.rename_new(unfinished, &path)
+        })?;
         if !is_created {
             self.remove(&unfinished)?;
         }
@@ -74,11 +89,35 @@ impl Disk {
 
     /// As [`Disk::create_whole`], in the place of what is there.
     pub(super) fn replace_whole(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let unfinished = self.write_unfinished(directory, name, bytes)?;
         let path = directory.join(name);
-        let replaced = self.step("replace", &path, || fs::rename(&unfinished, &path));
-        self.or_remove(&unfinished, replaced)?;
+        self.name_whole(directory, name, bytes, |unfinished| {
+            self.step("replace", &path, || fs::rename(unfinished, &path))
+        })?;
         self.sync_dir(directory)
+    }
+
+    /// Writes an unfinished file and names it. Whoever starts beside us removes what is unfinished: then once more.
+    fn name_whole<T>(
+        &self,
+        directory: &Path,
+        name: &str,
+        bytes: &[u8],
+        give_name: impl Fn(&Path) -> Result<T, Error>,
+    ) -> Result<(PathBuf, T), Error> {
+        let mut tries = 1;
+        loop {
+            let unfinished = self.write_unfinished(directory, name, bytes)?;
+            match give_name(&unfinished) {
+                Err(Error::Io { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound
+                        && tries < MOST_TRIES
+                        && length_bytes(&unfinished)?.is_none() =>
+                {
+                    tries += 1;
+                }
+                named => return Ok((unfinished.clone(), self.or_remove(&unfinished, named)?)),
+            }
+        }
     }
 
     fn write_unfinished(&self, directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
@@ -106,10 +145,7 @@ impl Disk {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
             // Some file systems cannot do it in one step.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::symlink_metadata(to) {
-                Ok(_) => Ok(false),
-                Err(_) => fs::rename(from, to).map(|()| true),
-            },
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => link_new(from, to),
             Err(error) => Err(error.into()),
         })
     }
@@ -122,6 +158,21 @@ impl Disk {
             Err(error) => Err(error),
         })
     }
+}
+
+/// Gives a file a second name that nothing has, and takes the first away. A file system that knows no links refuses: there
+/// is no way to it that nobody could come between. Whoever ended in between finds the file under both names.
+pub(super) fn link_new(from: &Path, to: &Path) -> io::Result<bool> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let (there, ours) = (fs::symlink_metadata(to)?, fs::symlink_metadata(from)?);
+            if (there.dev(), there.ino()) != (ours.dev(), ours.ino()) {
+                return Ok(false);
+            }
+        }
+        linked => linked?,
+    }
+    fs::remove_file(from).map(|()| true)
 }
 
 fn parent(path: &Path) -> Option<&Path> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use model::{Blame, Epoch, LineageId, Retry};
 
 use super::FileLayout;
-use crate::file::error::lower_case;
+use crate::file::error::{is_out_of_room, lower_case};
 
 /// Why files cannot be staged or published.
 #[derive(Debug, thiserror::Error)]
@@ -155,6 +155,7 @@ impl From<Error> for contract::Error {
             Error::BeingPublished { .. } => (Retry::Backoff, error.to_string()),
             _ => (Retry::No, error.to_string()),
         };
-        Self::new(error.blame(), retry, message).with_code(error.code()).with_source(error)
+        let is_full = matches!(&error, Error::Io { source, .. } if is_out_of_room(source));
+        Self::new(error.blame(), retry, message).out_of_room(is_full).with_code(error.code()).with_source(error)
     }
 }

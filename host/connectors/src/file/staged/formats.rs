@@ -1,18 +1,23 @@
 //! What the sink writes about its files: JSON texts, each with its version.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use contract::StagedOutput;
 use model::{Epoch, LineageId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::error::Error;
 
 /// The version of every text here.
 const VERSION: u32 = 1;
+
+/// What is read of a file at once.
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// How published files are told from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,16 +44,23 @@ impl fmt::Display for FileLayout {
 pub(super) struct Checksum(pub(super) String);
 
 impl Checksum {
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        Self::from_hash(xxh3_64(bytes))
+    /// Of a file, which may be longer than memory.
+    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
+        let mut hasher = Xxh3::new();
+        let mut file = File::open(path)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(Self::of_hasher(&hasher)),
+                Ok(bytes) => hasher.update(piece.get(..bytes).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(super) fn of_hasher(hasher: &Xxh3) -> Self {
-        Self::from_hash(hasher.digest())
-    }
-
-    fn from_hash(hash: u64) -> Self {
-        Self(format!("xxh3-64:{hash:016x}"))
+        Self(format!("xxh3-64:{:016x}", hasher.digest()))
     }
 }
 

@@ -13,7 +13,6 @@
 //!   does not matter: a reader may have taken it away.
 //! - After the ledger, nothing is looked at any more.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use fail::fail_point;
@@ -134,8 +133,8 @@ fn place(publisher: &FilePublisher, epoch: Epoch, file: &ToPublish<'_>, name: &s
         return Ok(());
     }
     // After a loss of power a file may have both names.
-    let bytes = fs::read(&part).map_err(|source| Error::Io { doing: "read", path: part.clone(), source })?;
-    if Checksum::of(&bytes) != file.file.checksum {
+    let found = Checksum::of_file(&part).map_err(|source| Error::Io { doing: "read", path: part.clone(), source })?;
+    if found != file.file.checksum {
         return Err(Error::Foreign { epoch, path: part, what: "holds other bytes" });
     }
     publisher.disk.remove(&file.path).map(|_| ())

@@ -4,9 +4,16 @@
 //! The first record of an epoch opens a file; whole lines are gathered and written in large pieces; a file
 //! that is long enough is followed by another. At a barrier the open file and what is gathered for it go
 //! into the closure that makes them durable.
+//!
+//! # Invariants
+//! 1. A batch is taken whole or not at all: all that may lack room or handles is done before its first value is
+//!    appended, or left to a later call.
+//! 2. What waits in memory is what is gathered for one file: a buffer, a piece on its way, and a batch.
+//! 3. So many files are open as [`MOST_OPEN`], and the current one: what is long enough is synced before it is closed.
+//! 4. A file that could not be synced is lost: the system forgets what it did not write.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +30,13 @@ use super::publisher::staged_directory;
 use super::{FileLayout, StagedFileSinkOptions, header};
 use crate::failure::SharedFailure;
 use crate::file::error::Error;
-use crate::file::sink::{BUFFER_BYTES, LineStyle, ending, pack};
+use crate::file::error::is_out_of_handles;
+use crate::file::gathered::Gathered;
+use crate::file::sink::{LineStyle, ending};
+
+/// Files of an epoch that stay open, to be synced beside the writer: more are closed by the writer, which then waits for
+/// the disk.
+const MOST_OPEN: usize = 8;
 
 /// Writes for one subtask.
 pub(super) struct StagedWriter {
@@ -72,37 +85,56 @@ impl StagedWriter {
         }
     }
 
-    fn append(&mut self, batch: &RecordBatch) -> Result<(), contract::Error> {
-        for value in batch.values.iter() {
-            if self.current.is_none() {
-                self.current = Some(self.open_next()?);
+    fn append(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.make_way()?;
+        let Some(open) = &mut self.current else {
+            // Only the first record begins a file.
+            if batch.is_empty() {
+                return Ok(());
             }
-            let Some(open) = &mut self.current else { return Ok(()) };
-            if let Err(value) = self.lines.append(value, &mut open.buffer) {
-                return Err(Error::line_break(&open.path, value).into());
+            self.current = Some(self.open_next()?);
+            return self.append(batch);
+        };
+        for value in batch.values.iter() {
+            if let Err(value) = self.lines.append(value, open.gathered.lines()) {
+                return Err(Error::line_break(&open.path, value));
             }
             open.records += 1;
-            if open.buffer.len() >= BUFFER_BYTES {
-                open.write_buffer(self.compression)?;
-                if open.bytes >= self.roll_bytes {
-                    self.rolled.extend(self.current.take());
-                }
-            }
         }
-        Ok(())
+        match open.write_if_due(&self.disk) {
+            // The batch is taken: what there is no room for now is written before the next one is.
+            Err(Error::NoRoom { .. }) => Ok(()),
+            written => written,
+        }
     }
 
-    fn open_next(&mut self) -> Result<OpenFile, contract::Error> {
+    /// Writes what is due, and leaves a file that is long enough.
+    fn make_way(&mut self) -> Result<(), Error> {
+        let Some(open) = &mut self.current else { return Ok(()) };
+        open.write_if_due(&self.disk)?;
+        if open.bytes < self.roll_bytes {
+            return Ok(());
+        }
+        open.write(&self.disk)?;
+        self.rolled.extend(self.current.take());
+        let first_open = self.rolled.len().saturating_sub(MOST_OPEN);
+        self.rolled.iter_mut().take(first_open).try_for_each(|file| file.sync(&self.disk))
+    }
+
+    fn open_next(&mut self) -> Result<OpenFile, Error> {
         loop {
             let name = file_name(&self.task, self.number, self.target.ending);
-            self.number += 1;
             let path = self.target.directory.join(&name);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(OpenFile::new(file, path, name, &self.header)),
+            let begin = || OpenOptions::new().write(true).create_new(true).open(&path);
+            match self.disk.try_step("begin", &path, begin) {
+                Ok(file) => {
+                    self.number += 1;
+                    return Ok(OpenFile::new(file, path, name, self.compression, &self.header));
+                }
                 // Another writer of this generation was here before.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.number += 1,
                 // The directory was made when the sink was opened: what stands in the way now may pass.
-                Err(source) => return Err(Error::Write { path, source }.into()),
+                Err(source) => return Err(Error::unwritten(&path, source)),
             }
         }
     }
@@ -121,7 +153,7 @@ pub(super) fn generation_of(name: &str) -> Option<u64> {
 impl SinkWriter for StagedWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), contract::Error> {
         let failure = self.failure.clone();
-        failure.unless(|| self.append(batch))
+        failure.unless(|| Ok(self.append(batch)?))
     }
 
     /// There is nothing to hand over before the epoch ends.
@@ -133,9 +165,9 @@ impl SinkWriter for StagedWriter {
         self.failure.unless(|| Ok(()))?;
         let mut files = mem::take(&mut self.rolled);
         files.extend(self.current.take());
-        let (task, target, compression) = (self.task, self.target.clone(), self.compression);
+        let (task, target) = (self.task, self.target.clone());
         let (failure, disk) = (self.failure.clone(), self.disk.clone());
-        Ok(Box::new(move || failure.unless(|| finish(files, &task, &target, compression, &disk))))
+        Ok(Box::new(move || failure.unless(|| finish(&mut files, &task, &target, &disk))))
     }
 
     fn close(&mut self) -> Result<(), contract::Error> {
@@ -146,31 +178,30 @@ impl SinkWriter for StagedWriter {
     }
 }
 
-/// Makes files durable, and says how to publish them.
+/// Makes files durable, and says how to publish them. After an error it goes on where it was.
 fn finish(
-    files: Vec<OpenFile>,
+    files: &mut Vec<OpenFile>,
     task: &WriterTask,
     target: &Target,
-    compression: SinkCompression,
     disk: &Disk,
 ) -> Result<Vec<StagedOutput>, contract::Error> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let mut durable = Vec::new();
-    for mut open in files {
-        open.write_buffer(compression)?;
+    for open in files.iter_mut() {
+        open.write(disk)?;
         fail_point!("mid-upload");
-        open.sync()?;
-        durable.push(open);
+        open.sync(disk)?;
     }
     disk.sync_dir(&target.directory).map_err(cannot_stage)?;
-    Ok(durable.into_iter().map(|open| open.into_output(task, target.layout)).collect())
+    Ok(files.drain(..).map(|open| open.into_output(task, target.layout)).collect())
 }
 
-/// What is written once and not kept is lost: only a restore brings it again.
+/// What is written once and not kept is lost: only a restore brings it again. A directory that cannot be opened has lost
+/// nothing.
 fn cannot_stage(error: StagedError) -> contract::Error {
     match error {
+        StagedError::Io { path, source, .. } if is_out_of_handles(&source) => Error::NoRoom { path, source }.into(),
         StagedError::Io { path, source, .. } => Error::Write { path, source }.into(),
         other => other.into(),
     }
@@ -178,11 +209,11 @@ fn cannot_stage(error: StagedError) -> contract::Error {
 
 /// A file being written. One that is dropped before it was reported as staged is removed.
 struct OpenFile {
-    /// `None` once it is closed.
+    /// `None` once it is synced and closed.
     file: Option<File>,
     path: PathBuf,
     name: String,
-    buffer: Vec<u8>,
+    gathered: Gathered,
     bytes: u64,
     records: u64,
     hasher: Box<Xxh3>,
@@ -190,35 +221,32 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    fn new(file: File, path: PathBuf, name: String, header: &[u8]) -> Self {
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
-        buffer.extend_from_slice(header);
-        let hasher = Box::new(Xxh3::new());
-        Self { file: Some(file), path, name, buffer, bytes: 0, records: 0, hasher, is_staged: false }
+    fn new(file: File, path: PathBuf, name: String, compression: SinkCompression, header: &[u8]) -> Self {
+        let (mut gathered, hasher) = (Gathered::new(compression), Box::new(Xxh3::new()));
+        gathered.lines().extend_from_slice(header);
+        Self { file: Some(file), path, name, gathered, bytes: 0, records: 0, hasher, is_staged: false }
     }
 
-    fn write_buffer(&mut self, compression: SinkCompression) -> Result<(), Error> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let cannot_write = |source| Error::Write { path: self.path.clone(), source };
-        let packed = match compression {
-            SinkCompression::None => None,
-            SinkCompression::Gzip => Some(pack(&self.buffer).map_err(cannot_write)?),
+    fn write_if_due(&mut self, disk: &Disk) -> Result<(), Error> {
+        if self.gathered.is_due() { self.write(disk) } else { Ok(()) }
+    }
+
+    /// Writes all that is gathered.
+    fn write(&mut self, disk: &Disk) -> Result<(), Error> {
+        let Self { file: Some(file), path, gathered, bytes, hasher, .. } = self else { return Ok(()) };
+        let write = || {
+            gathered.write_to(file, |piece| {
+                hasher.update(piece);
+                *bytes += piece.len() as u64;
+            })
         };
-        let bytes = packed.as_deref().unwrap_or(&self.buffer);
-        if let Some(file) = &mut self.file {
-            file.write_all(bytes).map_err(cannot_write)?;
-        }
-        self.hasher.update(bytes);
-        self.bytes += bytes.len() as u64;
-        self.buffer.clear();
-        Ok(())
+        disk.try_step("write to", path, write).map_err(|source| Error::unwritten(path, source))
     }
 
-    fn sync(&mut self) -> Result<(), Error> {
+    fn sync(&mut self, disk: &Disk) -> Result<(), Error> {
         let Some(file) = self.file.take() else { return Ok(()) };
-        file.sync_all().map_err(|source| Error::Write { path: self.path.clone(), source })
+        let synced = disk.try_step("sync", &self.path, || file.sync_all());
+        synced.map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
     fn into_output(mut self, task: &WriterTask, layout: FileLayout) -> StagedOutput {

@@ -315,7 +315,7 @@ fn an_epoch_is_not_staged_before_its_records_outlive_a_loss_of_power() {
     let sink = FileSink::new(sink(&path, FormatSpec::Json));
     let mut writer = sink.open(&WriterTask::plain(SubtaskIndex(0), Parallelism(1))).expect("opened");
     writer.write(&batch(&[Some("1")])).expect("written");
-    let staging = writer.stage(Epoch(1)).expect("handed over");
+    let mut staging = writer.stage(Epoch(1)).expect("handed over");
     let error = staging().expect_err("it is not durable");
     assert_eq!(error.code(), Some("E0322"), "{error}");
     assert!(writer.write(&batch(&[Some("2")])).is_err(), "the failure stands for all");

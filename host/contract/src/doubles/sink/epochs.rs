@@ -103,6 +103,7 @@ impl SinkWriter for EpochWriter {
         if let Some(look) = &self.sink.on_write {
             look(batch);
         }
+        self.sink.check_room()?;
         if let Some((most, message)) = &self.sink.fails_after
             && self.gathered.len() + batch.len() > *most
         {
@@ -118,7 +119,7 @@ impl SinkWriter for EpochWriter {
 
     fn stage(&mut self, epoch: Epoch) -> Result<Staging, Error> {
         self.check()?;
-        let gathered = mem::take(&mut self.gathered);
+        let mut gathered = mem::take(&mut self.gathered);
         let WriterTask { subtask, lineage, generation, .. } = self.task;
         let id = StagedId { lineage, epoch, subtask, generation };
         let (sink, failure) = (self.sink.clone(), Arc::clone(&self.failure));
@@ -126,6 +127,7 @@ impl SinkWriter for EpochWriter {
             if gathered.is_empty() {
                 return Ok(Vec::new());
             }
+            sink.check_room()?;
             let outside = &mut sink.kept().outside;
             if let Some((_, message)) = outside.fails_to_stage.as_ref().filter(|(fails, _)| *fails == epoch) {
                 let first = failure.get_or_init(|| Error::new(Blame::External, Retry::RestoreFirst, message.clone()));
@@ -133,7 +135,7 @@ impl SinkWriter for EpochWriter {
             }
             let bytes = gathered.iter().map(|record| record.value.as_ref().map_or(0, Vec::len) as u64).sum();
             let records = gathered.len() as u64;
-            outside.staged.insert(id, gathered);
+            outside.staged.insert(id, mem::take(&mut gathered));
             Ok(vec![StagedOutput { slot: subtask.0, records, bytes, body: id.encode() }])
         }))
     }

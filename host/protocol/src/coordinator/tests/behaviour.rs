@@ -3,8 +3,8 @@ use std::time::Duration;
 use model::Epoch;
 
 use crate::coordinator::{
-    AbortReason, AskerId, Command, Coordinator, Fact, FailReason, Fault, Hold, MAX_ASKERS, Options, SinkNumber, Start,
-    StorePhase, SubtaskFigures, SubtaskNumber,
+    AbortReason, AskerId, Command, Coordinator, Fact, FailReason, Hold, MAX_ASKERS, Options, SinkNumber, Start,
+    StorePhase, SubtaskFigures, SubtaskNumber, WaitsFor,
 };
 use crate::manifest::CheckpointKind;
 
@@ -117,13 +117,13 @@ fn a_checkpoint_longer_than_the_interval_delays_the_next_and_none_is_made_up_for
 fn what_an_aborted_epoch_handed_over_is_owed_by_the_next() {
     let mut two = two();
     tick(&mut two, 10);
-    steps(&mut two, 11, [handed(FIRST, 1), acknowledged(FIRST, 1), handed(SECOND, 1)]);
+    steps(&mut two, 11, [handed(FIRST, 1)]);
     let reason = AbortReason::TimedOut { missing: 1, first: SECOND };
     assert_eq!(tick(&mut two, 70), [Command::Abort { epoch: Epoch(1), reason: reason.clone() }]);
     assert_eq!(two.history().next().unwrap().aborted, Some(reason));
     assert_eq!(tick(&mut two, 71), [trigger(2, CheckpointKind::Periodic)]);
-    assert_eq!(settle(&mut two, 72, 2), [], "the second subtask still owes its part of epoch 1");
-    assert_eq!(two.step(seconds(73), acknowledged(SECOND, 1)), [create(2, CheckpointKind::Periodic, 1)]);
+    assert_eq!(settle(&mut two, 72, 2), [], "the first subtask still owes its part of epoch 1");
+    assert_eq!(two.step(seconds(73), acknowledged(FIRST, 1)), [create(2, CheckpointKind::Periodic, 1)]);
     steps(&mut two, 74, [created(2)]);
     assert_eq!(tick(&mut two, 81), [trigger(3, CheckpointKind::Periodic)]);
     assert_eq!(settle(&mut two, 82, 3), [create(3, CheckpointKind::Periodic, 3)], "nothing is listed twice");
@@ -151,10 +151,10 @@ fn more_aborts_in_a_row_than_survived_fail_the_job() {
     tick(&mut two, 10);
     tick(&mut two, 70);
     tick(&mut two, 71);
-    let last = AbortReason::SubtaskFailed { subtask: FIRST, why: "no".to_owned() };
-    let failed = Fact::Failed { subtask: FIRST, epoch: Epoch(2), fault: Fault::Tried, why: "no".to_owned() };
+    steps(&mut two, 71, [handed(SECOND, 2)]);
+    let last = AbortReason::TimedOut { missing: 1, first: FIRST };
     assert_eq!(
-        two.step(seconds(72), failed),
+        tick(&mut two, 131),
         [
             Command::Abort { epoch: Epoch(2), reason: last.clone() },
             Command::Fail(FailReason::TooManyAborts { aborts: 2, epoch: Epoch(2), last }),
@@ -339,7 +339,7 @@ fn what_the_manifest_started_from_lists_is_published_first() {
 
 #[test]
 fn what_can_never_be_durable_or_published_fails_the_job() {
-    let lost = Fact::Failed { subtask: FIRST, epoch: Epoch(1), fault: Fault::Lost, why: "gone".to_owned() };
+    let lost = Fact::Lost { subtask: FIRST, epoch: Epoch(1), why: "gone".to_owned() };
     let refused = Fact::PublishRefused { sink: SINK, epoch: Epoch(1), why: "gone".to_owned() };
     for fact in [lost, refused, handed(FIRST, 1), handed(SubtaskNumber(2), 1)] {
         let mut two = two();
@@ -354,6 +354,54 @@ fn hand_overs_out_of_order_fail_the_job() {
     steps(&mut two, 11, [handed(FIRST, 1)]);
     let reason = FailReason::OutOfOrder { subtask: FIRST, epoch: Epoch(1) };
     assert_eq!(two.step(seconds(11), handed(FIRST, 1)), [Command::Fail(reason)]);
+}
+
+#[test]
+fn an_upload_that_takes_longer_than_every_timeout_together_completes_its_checkpoint() {
+    let mut two = two();
+    tick(&mut two, 10);
+    steps(&mut two, 11, [handed(FIRST, 1), handed(SECOND, 1), acknowledged(FIRST, 1)]);
+    for at in [70, 131, 1_000, 100_000] {
+        assert_eq!(tick(&mut two, at), [], "nothing is given up, and nothing else begun");
+        let waiting = two.waiting().expect("it goes on");
+        assert_eq!((waiting.wait, waiting.missing, waiting.first), (WaitsFor::Durability, 1, SECOND));
+        assert_eq!((two.next_wake(), waiting.for_so_long), (None, seconds(at - 10)));
+    }
+    assert_eq!(two.step(seconds(100_001), acknowledged(SECOND, 1)), [create(1, CheckpointKind::Periodic, 1)]);
+    assert_eq!(two.waiting().expect("it goes on").wait, WaitsFor::Manifest);
+    steps(&mut two, 100_002, [created(1)]);
+    assert_eq!(two.waiting(), None);
+}
+
+#[test]
+fn who_asked_hears_after_the_timeout_that_uploads_go_on() {
+    let mut two = two();
+    steps(&mut two, 1, [Fact::Asked { asker: AskerId(1) }]);
+    steps(&mut two, 1, [handed(FIRST, 1), handed(SECOND, 1)]);
+    assert_eq!(two.next_wake(), Some(seconds(61)));
+    let outcome = Err(AbortReason::StillUploading { missing: 2, first: FIRST });
+    assert_eq!(tick(&mut two, 61), [Command::Answer { asker: AskerId(1), outcome }]);
+    assert_eq!(tick(&mut two, 200), []);
+    steps(&mut two, 201, [acknowledged(FIRST, 1), acknowledged(SECOND, 1)]);
+    assert_eq!(
+        steps(&mut two, 202, [created(1)])[0],
+        Command::Complete { epoch: Epoch(1), kind: CheckpointKind::OnDemand }
+    );
+}
+
+#[test]
+fn a_sink_that_waits_for_its_target_holds_checkpoints_and_costs_no_failures() {
+    let mut two = two();
+    tick(&mut two, 10);
+    for round in 0..10 {
+        let (at, epoch) = (round * 902 + 11, round + 1);
+        steps(&mut two, at, [Fact::SinkWaits { subtask: SECOND, is_so: true }, handed(FIRST, epoch)]);
+        assert!(matches!(tick(&mut two, at + 100)[..], [Command::Abort { .. }]), "its barrier cannot pass");
+        assert_eq!(tick(&mut two, at + 900), []);
+        assert_eq!((two.hold(), two.next_wake()), (Some(Hold::SinksWait { subtasks: 1 }), None));
+        let commands = two.step(seconds(at + 901), Fact::SinkWaits { subtask: SECOND, is_so: false });
+        assert_eq!(commands, [trigger(epoch + 1, CheckpointKind::Periodic)], "round {round}");
+    }
 }
 
 #[test]

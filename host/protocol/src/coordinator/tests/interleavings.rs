@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use model::Epoch;
 
 use crate::coordinator::{
-    AskerId, Command, Coordinator, Fact, FailReason, Fault, Options, SinkNumber, Start, StorePhase, SubtaskFigures,
+    AskerId, Command, Coordinator, Fact, FailReason, Options, SinkNumber, Start, StorePhase, SubtaskFigures,
     SubtaskNumber,
 };
 use crate::manifest::CheckpointKind;
@@ -229,11 +229,8 @@ impl World {
             }
             Event::Log(outcome) => self.log(outcome),
             Event::Publish(sink) => self.publish(sink),
-            Event::Tried(subtask) => {
-                if let Some(epoch) = self.triggered {
-                    let subtask = SubtaskNumber(subtask);
-                    self.tell(Fact::Failed { subtask, epoch, fault: Fault::Tried, why: "no".to_owned() });
-                }
+            Event::SinkWaits(subtask, is_so) => {
+                self.tell(Fact::SinkWaits { subtask: SubtaskNumber(subtask), is_so });
             }
             Event::Ask => {
                 let asker = AskerId(self.asked.len() as u64);
@@ -250,6 +247,7 @@ impl World {
     /// From here on everything works.
     fn come_to_an_end(&mut self) {
         self.happen(&Event::Store(StorePhase::Ready));
+        (0..SUBTASKS).for_each(|subtask| self.happen(&Event::SinkWaits(subtask, false)));
         self.happen(&Event::Stop);
         for _ in 0..1000 {
             if self.finished || self.failed.is_some() {
@@ -275,7 +273,7 @@ enum Event {
     Repeat(usize),
     Log(u8),
     Publish(u32),
-    Tried(u32),
+    SinkWaits(u32, bool),
     Ask,
     Store(StorePhase),
     Stop,
@@ -291,7 +289,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => any::<usize>().prop_map(Event::Repeat),
         6 => prop_oneof![8 => Just(0u8), 2 => Just(1), 2 => Just(2), 1 => Just(3)].prop_map(Event::Log),
         6 => (0..SINKS).prop_map(Event::Publish),
-        1 => (0..SUBTASKS).prop_map(Event::Tried),
+        2 => (0..SUBTASKS, any::<bool>()).prop_map(|(subtask, is_so)| Event::SinkWaits(subtask, is_so)),
         1 => Just(Event::Ask),
         1 => store.prop_map(Event::Store),
     ]

@@ -1,5 +1,3 @@
-use std::sync::mpsc::channel;
-
 use contract::doubles::ManualClock;
 use model::{BatchLimits, Column, Epoch, EventTime, HostTime, Values};
 
@@ -26,7 +24,7 @@ impl Bench {
             })
             .unzip();
         let control = Arc::new(Control::new(Arc::new(ManualClock::new(HostTime(0))), 1, 0));
-        let link = Arc::new(EpochLink::new(Epoch(0), HostTime(0), 0, channel().0));
+        let link = Arc::new(EpochLink::new(Epoch(0), HostTime(0), 0, std::sync::mpsc::sync_channel(8).0));
         let limits = BatchLimits::default();
         let context = Context::new(control, Arc::new(Registry::default()), limits, Some(Arc::clone(&link)), None);
         Self { gate: Gate::new(inlets, arrival), senders, link, context }

@@ -9,7 +9,8 @@ use protocol::manifest::{CheckpointKind, LogRecord, encode};
 use protocol::ownership::Fenced;
 
 use super::super::failures;
-use super::super::status::{CheckpointCounts, ConditionKind};
+use super::super::status::{About, CheckpointCounts, ConditionKind};
+use super::super::words;
 use super::super::work::{Medium, Work};
 use super::{Creating, Driver, draw_nonce};
 
@@ -26,13 +27,17 @@ impl Driver {
             }
             Command::Abort { epoch, reason } => {
                 self.state.counts.aborted += 1;
+                let reason = words::of_abort(&reason, &self.stock.shape);
                 tracing::warn!(epoch = epoch.0, "checkpoint aborted: {reason}");
+                let before = self.state.aborted.as_ref().map_or(0, |(times, _)| *times);
+                self.state.aborted = Some((before + 1, format!("epoch {epoch}: {reason}")));
                 link.abort(epoch);
                 control.wake_all();
             }
             Command::CreateManifest { epoch, kind, owed_from } => self.create(epoch, kind, owed_from),
             Command::Complete { epoch, .. } => {
                 self.state.counts.complete += 1;
+                self.state.aborted = None;
                 link.complete(epoch);
             }
             Command::Publish { sink, epoch } => {
@@ -47,7 +52,9 @@ impl Driver {
             }
             Command::Answer { asker, outcome } => {
                 if let Some(asker) = self.state.askers.remove(&asker) {
-                    self.state.answers.push((asker, outcome.map_err(|reason| reason.to_string())));
+                    self.state
+                        .answers
+                        .push((asker, outcome.map_err(|reason| words::of_abort(&reason, &self.stock.shape))));
                 }
             }
             Command::EndSources => {
@@ -55,7 +62,7 @@ impl Driver {
                 control.wake_all();
             }
             Command::Finish => self.state.is_over = true,
-            Command::Fail(reason) => control.fail(failures::of(&reason)),
+            Command::Fail(reason) => control.fail(failures::of(&reason, &self.stock.shape)),
         }
     }
 
@@ -91,7 +98,6 @@ impl Driver {
             Alarm::Ahead(by) => format!("the clock of the machine jumped ahead by {by:?}, and is not followed yet"),
             Alarm::Behind(by) => format!("the clock of the machine is behind by {by:?}: processing time stands still"),
         });
-        let uptime = self.medium.control.elapsed();
         let hold = self.coordinator.hold();
         let trouble = |is_so: bool| is_so.then(|| self.state.trouble.clone());
         let away = trouble(hold == Some(Hold::StoreAway));
@@ -103,11 +109,20 @@ impl Driver {
         let backlog = self.medium.link.backlog_bytes();
         let is_full = self.medium.link.is_full();
         let stalled = is_full.then(|| format!("{backlog} bytes wait to become durable or visible: sources wait"));
-        self.status.condition(ConditionKind::ClockJumped, None, wrong, uptime);
-        self.status.condition(ConditionKind::StoreAway, None, away, uptime);
-        self.status.condition(ConditionKind::StoreFull, None, full, uptime);
-        self.status.condition(ConditionKind::TooManyUnpublished, None, unpublished, uptime);
-        self.status.condition(ConditionKind::BacklogFull, None, stalled, uptime);
+        let waiting = self.coordinator.waiting().filter(|waiting| waiting.for_so_long >= self.slow_after);
+        let slow = waiting.map(|waiting| words::of_waiting(&waiting, &self.stock.shape));
+        let aborted = self.state.aborted.as_ref().map(|(times, last)| format!("{times} in a row, the last was {last}"));
+        for (kind, message) in [
+            (ConditionKind::ClockJumped, wrong),
+            (ConditionKind::StoreAway, away),
+            (ConditionKind::StoreFull, full),
+            (ConditionKind::TooManyUnpublished, unpublished),
+            (ConditionKind::BacklogFull, stalled),
+            (ConditionKind::CheckpointSlow, slow),
+            (ConditionKind::CheckpointsAborted, aborted),
+        ] {
+            self.status.condition(kind, About::Job, message, self.uptime());
+        }
         if std::mem::take(&mut self.state.is_news) {
             let counts = CheckpointCounts {
                 unpublished: self.coordinator.unpublished() as u64,
@@ -123,8 +138,9 @@ impl Driver {
     }
 
     pub(super) fn condition_of_sink(&self, sink: usize, message: Option<String>) {
-        let uid = self.sinks.get(sink).map(|sink| &sink.uid);
-        let uptime = self.medium.control.elapsed();
-        self.status.condition(ConditionKind::NotPublished, uid, message, uptime);
+        if let Some(sink) = self.sinks.get(sink) {
+            let about = About::Operator(&sink.uid);
+            self.status.condition(ConditionKind::NotPublished, about, message, self.uptime());
+        }
     }
 }

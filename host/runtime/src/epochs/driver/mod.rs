@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use contract::{Creation, Error, Nonce, ObjectNumber, Randomness};
 use model::{Epoch, HostTime, KeyGroupRange, Retry};
-use protocol::coordinator::{AskerId, Coordinator, Fact, Fault, SinkNumber, StorePhase, SubtaskFigures, SubtaskNumber};
+use protocol::coordinator::{AskerId, Coordinator, Fact, SinkNumber, StorePhase, SubtaskFigures, SubtaskNumber};
 use protocol::host_clock::HostClock;
 use protocol::ownership::{Outcome, OwnerStep, Ownership};
 
 use super::handed::{Handed, HandedPart, HandedTimes};
-use super::link::Message;
+use super::link::{Message, SinkWaits};
 use super::publish::PublishingSink;
-use super::status::{CheckpointCounts, ConditionKind, Status};
+use super::status::{About, CheckpointCounts, ConditionKind, Status};
 use super::stock::{Drawn, Durable, KeptState, Stock};
 use super::sweep::STATE;
 use super::work::{Done, Medium, Origin, Pool, Work};
@@ -33,8 +33,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// So many messages are handled before others hear of it: some for every subtask of a wide job.
 const MOST_AT_ONCE: usize = 1024;
 
-/// The code of a store without room.
-const STORE_FULL: &str = "E0408";
+/// A checkpoint that has not completed after this share of its timeout, or this long, is said to be slow.
+const SLOW_SHARE: u32 = 4;
+const SLOW_AFTER: Duration = Duration::from_secs(10);
+
+/// A checkpoint is taken to make room only if it can make this share of the limit.
+const WORTH_A_CHECKPOINT: u64 = 8;
 
 /// Who asked for a checkpoint, and is answered here.
 pub(crate) type Asker = Sender<Result<Epoch, String>>;
@@ -53,6 +57,8 @@ pub(crate) struct Driver {
     pub(crate) ownership: Ownership,
     /// The job's clock, which never falls.
     pub(crate) clock: HostClock,
+    /// From when on a checkpoint in progress is said to be slow.
+    pub(crate) slow_after: Duration,
     pub(crate) state: DriverState,
 }
 
@@ -79,6 +85,10 @@ pub(crate) struct DriverState {
     answers: Vec<(Asker, Result<Epoch, String>)>,
     store: Option<StorePhase>,
     trouble: String,
+    /// What was handed over by sinks, cannot become durable now, and is tried again.
+    not_staged: BTreeMap<SubtaskNumber, Epoch>,
+    /// How many checkpoints were aborted since the last complete one, and why the last was.
+    aborted: Option<(u64, String)>,
 }
 
 struct Creating {
@@ -133,9 +143,11 @@ impl Driver {
     /// Sources wait for room that only a checkpoint makes: it is not left to the interval.
     fn make_room(&mut self) {
         let coordinator = &self.coordinator;
-        let is_idle =
-            coordinator.in_progress().is_none() && coordinator.unpublished() == 0 && coordinator.hold().is_none();
-        if is_idle && self.medium.link.is_full() {
+        let is_idle = coordinator.in_progress().is_none() && coordinator.hold().is_none();
+        let link = &self.medium.link;
+        // What is listed and not published a checkpoint does not help: one sink that is away keeps none from others.
+        let unlisted = link.backlog_bytes().saturating_sub(self.stock.unpublished_bytes());
+        if is_idle && link.is_full() && unlisted > link.backlog_limit_bytes() / WORTH_A_CHECKPOINT {
             let asker = AskerId(self.state.next_asker);
             self.state.next_asker += 1;
             self.step(Fact::Asked { asker });
@@ -150,6 +162,19 @@ impl Driver {
         match message {
             Message::Handed(handed) => self.handed(*handed),
             Message::Done(done) => self.done(*done),
+            Message::SinkWaits(waits) => {
+                let SinkWaits { operator, subtask, error } = *waits;
+                let Some(number) = self.stock.shape.number_of(&operator, subtask) else { return };
+                let is_so = error.is_some();
+                let message = error.map(|error| format!("subtask {subtask} waits for its target: {error}"));
+                self.status.condition(
+                    ConditionKind::SinkWaits,
+                    About::Subtask(&operator, subtask),
+                    message,
+                    self.uptime(),
+                );
+                self.step(Fact::SinkWaits { subtask: number, is_so });
+            }
             Message::SourceStopped => {
                 self.state.stopped_sources += 1;
                 if self.state.stopped_sources == self.stock.shape.source_subtasks {
@@ -217,6 +242,9 @@ impl Driver {
                 else {
                     return;
                 };
+                if self.state.not_staged.remove(&from.subtask).is_some() {
+                    self.not_staged(from, None);
+                }
                 let staged_bytes = outputs.iter().map(|output| output.bytes).sum();
                 self.stock.add(from.epoch, from.subtask, Durable::Sink(outputs, bytes));
                 self.acknowledge(from, times, staged_bytes);
@@ -227,16 +255,19 @@ impl Driver {
                     self.medium.control.fail(failure);
                 }
                 let why = error.to_string();
-                self.step(Fact::Failed { subtask: from.subtask, epoch: from.epoch, fault: Fault::Lost, why });
+                self.step(Fact::Lost { subtask: from.subtask, epoch: from.epoch, why });
             }
             Done::Created { epoch, outcome } => self.tried(epoch, outcome),
             Done::Swept { outcome } => {
                 self.state.is_sweeping = false;
                 let message = outcome.err().map(|error| format!("remove old checkpoints: {error}"));
-                let uptime = self.medium.control.elapsed();
-                self.status.condition(ConditionKind::NotRemoved, None, message, uptime);
+                self.status.condition(ConditionKind::NotRemoved, About::Job, message, self.uptime());
             }
             Done::Trouble { error } => self.store(phase_of(&error), Some(&error)),
+            Done::NotStaged { from, error } => {
+                self.state.not_staged.insert(from.subtask, from.epoch);
+                self.not_staged(from, Some(&error));
+            }
             Done::Published { sink, epoch } => self.published(sink, epoch),
             Done::NotPublished { sink, epoch, error } => {
                 let message = format!("publish epoch {epoch}: {error}");
@@ -308,6 +339,18 @@ impl Driver {
         self.step(Fact::Acknowledged { subtask: from.subtask, epoch: from.epoch, figures });
     }
 
+    /// What a sink handed over cannot become durable, and why; or (`None`) it is.
+    fn not_staged(&self, from: Origin, error: Option<&Error>) {
+        let Some(member) = self.stock.shape.member(from.subtask) else { return };
+        let message = error.map(|error| format!("stage epoch {}: {error}", from.epoch));
+        let who = About::Subtask(&member.operator, member.subtask);
+        self.status.condition(ConditionKind::NotStaged, who, message, self.uptime());
+    }
+
+    fn uptime(&self) -> Duration {
+        self.medium.control.elapsed()
+    }
+
     /// What the store is like now; `error` is what it said.
     fn store(&mut self, phase: StorePhase, error: Option<&Error>) {
         if let Some(error) = error {
@@ -346,19 +389,10 @@ pub(crate) fn draw_nonce(randomness: &dyn Randomness) -> Nonce {
 
 /// What an error says of the store.
 fn phase_of(error: &Error) -> StorePhase {
-    if error.code() == Some(STORE_FULL) {
-        return StorePhase::Full;
-    }
-    let mut cause = std::error::Error::source(error);
-    while let Some(found) = cause {
-        let io = found.downcast_ref::<std::io::Error>();
-        if io.is_some_and(|io| matches!(io.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded))
-        {
-            return StorePhase::Full;
-        }
-        cause = found.source();
-    }
-    let text = error.to_string();
-    let says_so = ["no room", "No space left", "no space left"].iter().any(|words| text.contains(words));
-    if says_so { StorePhase::Full } else { StorePhase::Away }
+    if error.is_out_of_room() { StorePhase::Full } else { StorePhase::Away }
+}
+
+/// When a checkpoint with such a timeout is said to be slow.
+pub(crate) fn slow_after(timeout: Duration) -> Duration {
+    SLOW_AFTER.min(timeout / SLOW_SHARE)
 }

@@ -34,12 +34,14 @@ impl Publisher for Scripted {
 type Told = Receiver<Message>;
 
 fn start(answers: Vec<Result<(), Option<Retry>>>) -> (PublishingSink, Told, Arc<Mutex<Vec<u64>>>) {
-    let (to_coordinator, told) = channel();
+    let (to_coordinator, told) = std::sync::mpsc::sync_channel(64);
     let asked = Arc::new(Mutex::new(Vec::new()));
     let publisher = Box::new(Scripted { answers, asked: Arc::clone(&asked) });
     let link = Arc::new(EpochLink::new(Epoch(0), HostTime(0), 0, to_coordinator));
-    let control = Arc::new(Control::new(Arc::new(ManualClock::new(HostTime(0))), 1, 0));
-    let sink = PublishingSink::start(0, OperatorUid::new("out").unwrap(), publisher, link, control).unwrap();
+    let clock = Arc::new(ManualClock::new(HostTime(0)));
+    let parting = Arc::new(Parting::new(Arc::clone(&clock) as _, std::time::Duration::from_secs(60)));
+    let control = Arc::new(Control::new(clock, 1, 0));
+    let sink = PublishingSink::start(0, OperatorUid::new("out").unwrap(), publisher, link, control, parting).unwrap();
     (sink, told, asked)
 }
 

@@ -130,7 +130,8 @@ fn describe_checkpoints(job: &JobHandle, now: &JobSnapshot) -> Option<String> {
     }
     for condition in job.conditions() {
         let since = stretch(now.uptime.saturating_sub(condition.since));
-        let operator = condition.operator.map(|operator| format!(" (`{operator}`)")).unwrap_or_default();
+        let subtask = condition.subtask.map(|subtask| format!("/{subtask}")).unwrap_or_default();
+        let operator = condition.operator.map(|operator| format!(" (`{operator}`{subtask})")).unwrap_or_default();
         line += &format!("  ! {}{operator}, for {since}: {}", words(condition.kind), condition.message);
     }
     Some(line)
@@ -140,6 +141,10 @@ fn words(kind: ConditionKind) -> &'static str {
     match kind {
         ConditionKind::StoreAway => "the checkpoint store does not answer",
         ConditionKind::StoreFull => "the checkpoint store has no room",
+        ConditionKind::SinkWaits => "a sink's target takes nothing: records and checkpoints wait",
+        ConditionKind::NotStaged => "output cannot be staged: the checkpoint waits",
+        ConditionKind::CheckpointSlow => "a checkpoint takes long",
+        ConditionKind::CheckpointsAborted => "checkpoints were aborted",
         ConditionKind::NotPublished => "a sink cannot publish and goes on trying",
         ConditionKind::TooManyUnpublished => "checkpoints wait until more is published",
         ConditionKind::BacklogFull => "sources wait until output is durable",

@@ -252,37 +252,6 @@ fn what_cannot_be_staged_fails_the_job_by_name_and_the_next_start_loses_nothing(
 }
 
 #[test]
-fn what_an_aborted_epoch_handed_over_is_in_the_next_checkpoint() {
-    let (world, sink) = (World::new(), MemorySink::default().exactly_once());
-    let tap = few_keys(2, 500).opened_to(200);
-    let handle = world.start(&counting(&tap, &sink, WIDE));
-    assert!(handle.wait_until(LONG, |handle| handle.metrics().operator("out").unwrap().records_in == 400));
-    let (is_away, met) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
-    let (away, seen) = (Arc::clone(&is_away), Arc::clone(&met));
-    world.objects.before_calls(move |call, _| {
-        while call == StoreCall::Put && away.load(Ordering::SeqCst) {
-            seen.store(true, Ordering::SeqCst);
-            std::thread::yield_now();
-        }
-    });
-    std::thread::scope(|scope| {
-        let asked = scope.spawn(|| handle.checkpoint(LONG));
-        assert!(handle.wait_until(LONG, |_| met.load(Ordering::SeqCst) && !sink.staged().is_empty()));
-        world.clock.advance(world.options.timeout * 2);
-        let why = asked.join().unwrap().unwrap_err();
-        assert!(why.contains("timed out"), "{why}");
-    });
-    is_away.store(false, Ordering::SeqCst);
-    tap.open_to(300);
-    assert_eq!(handle.checkpoint(LONG).unwrap(), Epoch(2));
-    assert!(handle.checkpoints()[1].aborted.is_some());
-    handle.abandon();
-    tap.open_to(u64::MAX);
-    world.finish(&counting(&tap, &sink, WIDE));
-    assert_counted(&tap, &sink.texts());
-}
-
-#[test]
 fn records_flow_while_the_store_is_full_until_the_backlog_is_full() {
     let (mut world, sink) = (World::new(), MemorySink::default().exactly_once());
     world.backlog_bytes = 2_000;

@@ -5,6 +5,7 @@ mod chaos;
 mod faults;
 mod life;
 mod power_loss;
+mod pressure;
 mod recover;
 mod refusals;
 mod soak;

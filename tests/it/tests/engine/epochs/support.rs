@@ -44,6 +44,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) options: Options,
     pub(crate) backlog_bytes: u64,
+    pub(crate) parting: Duration,
     pub(crate) drop_state: Vec<String>,
     pub(crate) allow_emptied_target: bool,
     draws: Arc<Draws>,
@@ -57,6 +58,7 @@ impl World {
             clock: Arc::new(ManualClock::new(HostTime(1_000))),
             options: Options { interval: None, min_pause: Duration::ZERO, ..Options::default() },
             backlog_bytes: Durability::BACKLOG_BYTES,
+            parting: LONG,
             drop_state: Vec::new(),
             allow_emptied_target: false,
             draws: Arc::new(Draws::from(1)),
@@ -69,6 +71,7 @@ impl World {
         let mut durability = Durability::new(log, Arc::new(self.objects.clone()), draws);
         durability.options = self.options.clone();
         durability.backlog_bytes = self.backlog_bytes;
+        durability.parting = self.parting;
         durability.drop_state = self.drop_state.clone();
         durability.ledger_behind = self.allow_emptied_target;
         durability

@@ -1,9 +1,8 @@
 //! What else may be in the directory.
 
-use std::sync::Arc;
-
 use model::{Generation, Retry};
 
+use super::super::disk;
 use super::*;
 use crate::file::{FileSink, FileSinkOptions};
 
@@ -145,7 +144,7 @@ fn what_was_staged_and_is_gone_or_cut_is_an_error_by_name() {
         let mut staged = stage(&mut *writer, 1, &["one"]);
         staged.extend(stage(&mut *writer, 1, &["two"]));
         let directory = super::super::publisher::staged_directory(root.path(), layout, LINEAGE);
-        let names = super::super::disk::names(&directory).expect("staged files");
+        let names = disk::names(&directory).expect("staged files");
         let second = directory.join(&names[1]);
         fs::write(&second, "t").expect("cut");
         let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("it is cut");
@@ -210,7 +209,7 @@ fn a_part_that_a_loss_of_power_left_under_both_names_is_published_once() {
     let options = options(root.path(), FileLayout::Plain);
     let staged = stage(&mut *open(&StagedFileSink::new(options.clone())), 1, &["one"]);
     let directory = super::super::publisher::staged_directory(root.path(), FileLayout::Plain, LINEAGE);
-    let from = directory.join(&super::super::disk::names(&directory).expect("staged files")[0]);
+    let from = directory.join(&disk::names(&directory).expect("staged files")[0]);
     let sink = with_intruder(&options, "rename to", "feed.txt", move |part| {
         fs::hard_link(&from, part).expect("another name");
     });
@@ -314,4 +313,59 @@ fn a_link_of_the_name_of_a_part_is_neither_written_through_nor_replaced() {
     let error = publisher(&sink).publish(Epoch(1), &staged).expect_err("the name is taken");
     assert_eq!((error.code(), error.retry()), (Some("E0328"), Retry::No));
     assert!(part.is_symlink() && !root.path().join("elsewhere.txt").exists());
+}
+
+#[test]
+fn of_two_files_that_are_given_one_name_by_linking_one_has_it_and_the_other_stays() {
+    for round in 0..200 {
+        let root = tempfile::tempdir().expect("a directory");
+        let to = root.path().join("to");
+        let from = ["a", "b"].map(|name| root.path().join(name));
+        from.iter().for_each(|path| fs::write(path, path.display().to_string()).expect("a file"));
+        let start = std::sync::Barrier::new(2);
+        let won = std::thread::scope(|scope| {
+            let race = from.each_ref().map(|path| {
+                scope.spawn(|| {
+                    start.wait();
+                    disk::link_new(path, &to).expect("links are known here")
+                })
+            });
+            race.map(|thread| thread.join().expect("it ends"))
+        });
+        assert_eq!(won.iter().filter(|won| **won).count(), 1, "round {round}");
+        let (winner, loser) = if won[0] { (&from[0], &from[1]) } else { (&from[1], &from[0]) };
+        assert_eq!(fs::read_to_string(&to).expect("it is there"), winner.display().to_string());
+        assert!(!winner.exists() && loser.exists());
+    }
+}
+
+#[test]
+fn a_name_that_was_given_half_is_given_whole_by_the_next_attempt() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (from, to) = (root.path().join("from"), root.path().join("to"));
+    fs::write(&from, "text").expect("a file");
+    fs::hard_link(&from, &to).expect("a link");
+    assert!(disk::link_new(&from, &to).expect("it is the same file"));
+    assert!(!from.exists() && to.exists());
+}
+
+#[test]
+fn an_unfinished_file_that_somebody_who_starts_beside_us_removes_is_written_again() {
+    for layout in LAYOUTS {
+        let root = tempfile::tempdir().expect("a directory");
+        let options = options(root.path(), layout);
+        let staged = stage(&mut *open(&StagedFileSink::new(options.clone())), 1, &["one"]);
+        let mut sink = StagedFileSink::new(options);
+        let removed = std::sync::atomic::AtomicUsize::new(0);
+        let base = root.path().to_owned();
+        sink.disk.before_step = Some(Arc::new(move |doing, _| {
+            if doing == "rename to" && removed.fetch_add(1, Ordering::SeqCst) < 3 {
+                let unfinished = tree(&base).into_iter().filter(|name| name.ends_with(".tmp"));
+                unfinished.for_each(|name| fs::remove_file(base.join(name)).expect("it is there"));
+            }
+            Ok(())
+        }));
+        publisher(&sink).publish(Epoch(1), &staged).expect("published in the end");
+        assert_eq!(texts(root.path(), layout), ["one"]);
+    }
 }

@@ -7,6 +7,8 @@ mod writing;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::compliance::staging;
 use contract::{Publisher, Sink, SinkWriter, StagedOutput, WriterTask};
@@ -114,8 +116,21 @@ fn both_layouts_keep_every_promise() {
             let root = tempfile::tempdir().expect("a directory");
             let path = root.path().join("out");
             let options = StagedFileSinkOptions { compression, ..options(&path, layout) };
+            let is_full = Arc::new(AtomicBool::new(false));
+            let filled = Arc::clone(&is_full);
             staging::Trial {
-                start: Box::new(move || Box::new(StagedFileSink::new(options.clone()))),
+                start: Box::new(move || {
+                    let mut sink = StagedFileSink::new(options.clone());
+                    let is_full = Arc::clone(&is_full);
+                    sink.disk.before_step = Some(Arc::new(move |doing, _| match doing {
+                        "begin" | "write to" if is_full.load(Ordering::SeqCst) => {
+                            Err(std::io::ErrorKind::StorageFull.into())
+                        }
+                        _ => Ok(()),
+                    }));
+                    Box::new(sink)
+                }),
+                fill: Box::new(move |is_full| filled.store(is_full, Ordering::SeqCst)),
                 visible: Box::new(move || {
                     let _alive = &root;
                     visible(&path, layout)

@@ -1,7 +1,6 @@
 //! What a writer leaves, and when.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use model::job::CsvSpec;
 use model::{Generation, Retry};
@@ -90,7 +89,7 @@ fn a_barrier_costs_the_writer_no_step_on_the_disk() {
     let staged_directory = super::super::publisher::staged_directory(root.path(), FileLayout::Plain, LINEAGE);
     let staged = |name: &str| fs::metadata(staged_directory.join(name)).expect("a file").len();
     let name = super::super::disk::names(&staged_directory).expect("files").remove(0);
-    let staging = writer.stage(Epoch(1)).expect("it stages");
+    let mut staging = writer.stage(Epoch(1)).expect("it stages");
     assert_eq!((steps.load(Ordering::SeqCst), staged(&name)), (before, 0), "nothing is written or synced");
     staging().expect("durable");
     assert!(steps.load(Ordering::SeqCst) > before && staged(&name) == 4);
@@ -123,7 +122,7 @@ fn a_staging_that_fails_fails_the_writer_too() {
     }));
     let mut writer = open(&sink);
     writer.write(&batch(&["one"])).expect("written");
-    let staging = writer.stage(Epoch(1)).expect("it stages");
+    let mut staging = writer.stage(Epoch(1)).expect("it stages");
     is_full.store(1, Ordering::SeqCst);
     let failed = staging().expect_err("it is not durable");
     is_full.store(0, Ordering::SeqCst);
@@ -172,4 +171,74 @@ fn every_file_of_a_csv_sink_begins_with_its_header_line_where_one_is_wanted() {
         // An epoch without records has no file.
         assert!(writer.stage(Epoch(3)).expect("it stages")().expect("durable").is_empty());
     }
+}
+
+/// Handles of this process on files below a directory.
+fn handles_below(root: &Path) -> usize {
+    let handles = fs::read_dir("/proc/self/fd").expect("this process").flatten();
+    handles.filter(|handle| fs::read_link(handle.path()).is_ok_and(|file| file.starts_with(root))).count()
+}
+
+#[test]
+fn an_epoch_of_many_files_keeps_few_of_them_open() {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = StagedFileSinkOptions { roll_bytes: 1, ..options(root.path(), FileLayout::Commits) };
+    let mut writer = open(&StagedFileSink::new(options));
+    let values: Vec<String> = (0..5_000).map(|row| format!("{row:064}")).collect();
+    for _ in 0..40 {
+        writer.write(&batch(&values)).expect("written");
+        assert!(handles_below(root.path()) <= 9, "{} files are open", handles_below(root.path()));
+    }
+    let staged = writer.stage(Epoch(1)).expect("it stages")().expect("durable");
+    assert_eq!((staged.len(), handles_below(root.path())), (40, 0));
+    assert_eq!(staged.iter().map(|output| output.records).sum::<u64>(), 40 * 5_000);
+}
+
+#[test]
+fn a_file_that_could_not_be_synced_is_lost_even_if_there_was_no_room() {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let syncs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&syncs);
+    sink.disk.before_step = Some(Arc::new(move |doing, _| match doing {
+        "sync" if counted.fetch_add(1, Ordering::SeqCst) == 0 => Err(std::io::ErrorKind::StorageFull.into()),
+        _ => Ok(()),
+    }));
+    let mut writer = open(&sink);
+    writer.write(&batch(&["one"])).expect("written");
+    let mut staging = writer.stage(Epoch(1)).expect("it stages");
+    let failed = staging().expect_err("the system forgot it");
+    assert_eq!((failed.retry(), failed.is_out_of_room()), (Retry::RestoreFirst, true));
+    assert_eq!(staging().expect_err("a second sync would succeed and mean nothing").to_string(), failed.to_string());
+    assert_eq!(syncs.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_system_without_handles_is_waited_for_and_a_process_without_is_started_again() {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut sink = StagedFileSink::new(options(root.path(), FileLayout::Plain));
+    let is_out = Arc::new(AtomicUsize::new(0));
+    let out = Arc::clone(&is_out);
+    let (of_process, of_system) = (24, 23);
+    sink.disk.before_step = Some(Arc::new(move |doing, _| match (doing, out.load(Ordering::SeqCst)) {
+        ("begin", 1) | ("sync the directory", 2) => Err(std::io::Error::from_raw_os_error(of_system)),
+        ("begin", 3) => Err(std::io::Error::from_raw_os_error(of_process)),
+        _ => Ok(()),
+    }));
+    let mut writer = open(&sink);
+    is_out.store(1, Ordering::SeqCst);
+    for _ in 0..2 {
+        let refused = writer.write(&batch(&["one"])).expect_err("no handle is left");
+        assert_eq!((refused.retry(), refused.is_out_of_room()), (Retry::Backoff, false), "{refused}");
+    }
+    is_out.store(2, Ordering::SeqCst);
+    writer.write(&batch(&["one"])).expect("written");
+    let mut staging = writer.stage(Epoch(1)).expect("it stages");
+    assert_eq!(staging().expect_err("no handle is left").retry(), Retry::Backoff);
+    is_out.store(0, Ordering::SeqCst);
+    let staged = staging().expect("durable");
+    publisher(&sink).publish(Epoch(1), &staged).expect("published");
+    assert_eq!(texts(root.path(), FileLayout::Plain), ["one"]);
+    is_out.store(3, Ordering::SeqCst);
+    assert_eq!(writer.write(&batch(&["two"])).expect_err("no handle is left").retry(), Retry::RestoreFirst);
 }
