@@ -46,7 +46,9 @@ impl Driver {
                 }
             }
             Command::Retain { .. } => {
-                if !std::mem::replace(&mut self.state.is_sweeping, true) {
+                if std::mem::replace(&mut self.state.is_sweeping, true) {
+                    self.state.sweeps_again = true;
+                } else {
                     self.pool.give(Work::Sweep);
                 }
             }

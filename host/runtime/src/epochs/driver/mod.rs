@@ -78,6 +78,8 @@ pub(crate) struct DriverState {
     is_over: bool,
     /// Whether old checkpoints are being removed.
     is_sweeping: bool,
+    /// Whether a checkpoint became complete since that began.
+    sweeps_again: bool,
     counts: CheckpointCounts,
     /// Whether something happened since it was last told.
     is_news: bool,
@@ -259,7 +261,10 @@ impl Driver {
             }
             Done::Created { epoch, outcome } => self.tried(epoch, outcome),
             Done::Swept { outcome } => {
-                self.state.is_sweeping = false;
+                self.state.is_sweeping = std::mem::take(&mut self.state.sweeps_again);
+                if self.state.is_sweeping {
+                    self.pool.give(Work::Sweep);
+                }
                 let message = outcome.err().map(|error| format!("remove old checkpoints: {error}"));
                 self.status.condition(ConditionKind::NotRemoved, About::Job, message, self.uptime());
             }
