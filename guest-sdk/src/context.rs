@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
-use crate::bindings::types::InputBatch;
+use crate::bindings::types::{Clock, InputBatch, RowKind};
 use crate::function::{Function, Keyed, Operator};
 use crate::output::{Emitting, Envelope, Forwarding, Outbox};
+use crate::timer::{Requests, SetsTimers};
 use crate::{Error, LogLevel, Result, Timestamp};
 
 /// The record's surroundings: key, time and headers, and the main output.
@@ -45,13 +46,14 @@ use crate::{Error, LogLevel, Result, Timestamp};
 pub struct Context<'a, F: ?Sized> {
     batch: &'a InputBatch,
     main: &'a mut Outbox,
+    timers: &'a mut Requests,
     row: usize,
     function: PhantomData<fn(&F)>,
 }
 
 impl<'a, F: Function> Context<'a, F> {
-    pub(crate) fn new(batch: &'a InputBatch, main: &'a mut Outbox) -> Self {
-        Self { batch, main, row: 0, function: PhantomData }
+    pub(crate) fn new(batch: &'a InputBatch, main: &'a mut Outbox, timers: &'a mut Requests) -> Self {
+        Self { batch, main, timers, row: 0, function: PhantomData }
     }
 
     /// Moves on to `row`.
@@ -61,7 +63,8 @@ impl<'a, F: Function> Context<'a, F> {
         self.main.select(row);
     }
 
-    /// Sends the current record on as it is, to the main output. It is not copied.
+    /// Sends the current record on as it is, to the main output. It is not copied. A timer has none: a call in
+    /// `on_timer` is an error of the function.
     #[inline]
     pub fn forward<K>(&mut self)
     where
@@ -104,8 +107,7 @@ impl<'a, F: Function> Context<'a, F> {
     where
         F: Keyed,
     {
-        let slot = self.batch.slots.get(self.row).expect("the host gives every row of a keyed batch a slot");
-        self.batch.keys.get(*slot as usize)
+        self.batch.keys.get(self.slot() as usize)
     }
 
     /// The key of the current record as text.
@@ -120,14 +122,64 @@ impl<'a, F: Function> Context<'a, F> {
             .map_err(|error| Error::new(format!("the key is not UTF-8: byte {} is wrong", error.valid_up_to())))
     }
 
-    /// When it happened; `None` where the record has no event time.
+    /// When it happened; `None` where the record has no event time. For a timer the time it was set for, and for one
+    /// of processing time the watermark.
     #[inline]
     #[must_use]
     pub fn event_time(&self) -> Option<Timestamp> {
-        self.batch.timestamps.get(self.row).copied().and_then(Timestamp::known)
+        match self.batch.kinds.get(self.row) {
+            Some(RowKind::ProcessingTimer) => self.watermark(),
+            _ => self.batch.timestamps.get(self.row).copied().and_then(Timestamp::known),
+        }
     }
 
-    /// No record with an earlier event time is expected; `None` as long as nothing is known.
+    /// Asks that [`Keyed::on_timer`] be called for the current key when the watermark comes to `at`: when no record
+    /// before that time is expected any more, or the input has ended. Setting the same timer again changes nothing.
+    /// A time that has come already fires right after the records at hand.
+    #[inline]
+    pub fn set_timer(&mut self, at: Timestamp)
+    where
+        F: SetsTimers,
+    {
+        self.timers.note(Clock::EventTime, self.slot(), at, true);
+    }
+
+    /// Takes a timer of the current key back; nothing happens where there is none.
+    #[inline]
+    pub fn cancel_timer(&mut self, at: Timestamp)
+    where
+        F: SetsTimers,
+    {
+        self.timers.note(Clock::EventTime, self.slot(), at, false);
+    }
+
+    /// Asks that [`Keyed::on_timer`] be called for the current key when the host's clock ([`Context::now`]) comes to
+    /// `at`. Otherwise as [`Context::set_timer`]. While the job is down its clock goes on: what came due meanwhile
+    /// fires when it starts again. The end of the input fires none of them: they stay set.
+    #[inline]
+    pub fn set_processing_timer(&mut self, at: Timestamp)
+    where
+        F: SetsTimers,
+    {
+        self.timers.note(Clock::ProcessingTime, self.slot(), at, true);
+    }
+
+    /// Takes a timer of the host's clock back, as [`Context::cancel_timer`].
+    #[inline]
+    pub fn cancel_processing_timer(&mut self, at: Timestamp)
+    where
+        F: SetsTimers,
+    {
+        self.timers.note(Clock::ProcessingTime, self.slot(), at, false);
+    }
+
+    #[inline]
+    fn slot(&self) -> u32 {
+        *self.batch.slots.get(self.row).expect("the host gives every row of a keyed batch a slot")
+    }
+
+    /// No record with an earlier event time is expected; `None` as long as nothing is known. When the input has
+    /// ended, [`Timestamp::END`].
     #[inline]
     #[must_use]
     pub fn watermark(&self) -> Option<Timestamp> {

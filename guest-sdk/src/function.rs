@@ -2,7 +2,7 @@
 
 use crate::bindings::types::{Descriptor, StateDescriptor, Ttl};
 pub use crate::error::Flaw;
-use crate::{Context, Error, Input, OutputKind, Result, Task, Timestamp, ValueInput};
+use crate::{Context, Error, Input, OutputKind, Result, Task, Timer, Timestamp, ValueInput};
 
 /// A function over records that are partitioned by key, with state per key.
 ///
@@ -85,6 +85,18 @@ pub trait Keyed: Function {
     /// The record becomes a bad record: what it wrote and emitted is undone, and it meets the job's
     /// `on_error` with the text of the error.
     fn on_record<'a>(&mut self, record: <Self::In as Input>::Record<'a>, cx: &mut Context<'a, Self>) -> Result<()>;
+
+    /// Handles a timer that fired: one that [`Context::set_timer`] or [`Context::set_processing_timer`] asked for, for
+    /// the key it was asked for. State is read and written, and records are sent, as for a record. See [`Timer`], which
+    /// has an example.
+    ///
+    /// # Errors
+    /// What the call wrote and sent is undone, the timer is gone, and it meets the job's `on_error` with the text of
+    /// the error.
+    fn on_timer<'a>(&mut self, timer: Timer, cx: &mut Context<'a, Self>) -> Result<()> {
+        let _ = (timer, cx);
+        Err(Error::new("a timer fired, and the function does not say what then: it lacks `fn on_timer`"))
+    }
 }
 
 /// A function over records as they come, without key and without state.
@@ -229,6 +241,9 @@ pub trait Function: Sized {
     /// Whether the function assigns key and event time.
     #[doc(hidden)]
     const ASSIGNS: bool;
+    /// Whether the function sets timers.
+    #[doc(hidden)]
+    const TIMERS: bool;
 
     /// Adds outputs, states and metrics; outputs are numbered on from those there.
     #[doc(hidden)]
@@ -253,10 +268,10 @@ pub trait Function: Sized {
     fn migrate(state: u16, from_version: u32, value: &[u8], into: &mut Vec<u8>) -> Result<()>;
 }
 
-/// A function without state; implemented by `#[tidegate::function]` where no field is `#[state]`.
+/// A function without state and timers; implemented by `#[tidegate::function]` where no field is `#[state]`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has state, and state belongs to a key",
-    label = "a function with `#[state]` fields cannot be Unkeyed",
+    message = "`{Self}` has state or timers, which belong to a key",
+    label = "a function with `#[state]` fields or timers cannot be Unkeyed",
     note = "write `impl Keyed for {Self}`, or keep nothing"
 )]
 pub trait Stateless {}
@@ -275,6 +290,7 @@ pub trait Operator<K>: Function {
 
     fn open(&mut self, task: &Task) -> Result<()>;
     fn on_record<'a>(&mut self, record: <Self::In as Input>::Record<'a>, cx: &mut Context<'a, Self>) -> Result<()>;
+    fn on_timer<'a>(&mut self, timer: Timer, cx: &mut Context<'a, Self>) -> Result<()>;
 }
 
 #[doc(hidden)]
@@ -294,6 +310,9 @@ impl<F: Keyed> Operator<WithKey> for F {
     fn on_record<'a>(&mut self, record: <F::In as Input>::Record<'a>, cx: &mut Context<'a, F>) -> Result<()> {
         Keyed::on_record(self, record, cx)
     }
+    fn on_timer<'a>(&mut self, timer: Timer, cx: &mut Context<'a, F>) -> Result<()> {
+        Keyed::on_timer(self, timer, cx)
+    }
 }
 
 impl<F: Unkeyed> Operator<WithoutKey> for F {
@@ -307,6 +326,9 @@ impl<F: Unkeyed> Operator<WithoutKey> for F {
     #[inline]
     fn on_record<'a>(&mut self, record: <F::In as Input>::Record<'a>, cx: &mut Context<'a, F>) -> Result<()> {
         Unkeyed::on_record(self, record, cx)
+    }
+    fn on_timer<'a>(&mut self, _: Timer, _: &mut Context<'a, F>) -> Result<()> {
+        Err(Error::new("a timer fired in a function without key"))
     }
 }
 

@@ -12,12 +12,14 @@ use crate::bindings::types::{BadRecord, Column, Descriptor, InputBatch, Optional
 use crate::error::Flaw;
 use crate::function::{Assignment, Function, Operator, Row};
 use crate::output::Outbox;
+use crate::timer::{Requests, Timer};
 use crate::{Context, Error, Input, OutputKind, Result, Task, Timestamp, host, input};
 
 /// An instance at work.
 pub struct Runner<F> {
     function: F,
     main: Outbox,
+    timers: Requests,
 }
 
 /// What the function says of itself.
@@ -32,6 +34,7 @@ pub fn describe<F: Operator<K>, K>() -> Descriptor {
         wants_values: F::In::WANTS_VALUES,
         wants_headers: F::WANTS_HEADERS,
         assigns: F::ASSIGNS,
+        timers: F::TIMERS,
         metrics: Vec::new(),
     };
     F::describe(&mut descriptor);
@@ -51,7 +54,7 @@ impl<F: Function> Runner<F> {
         let first_output = u16::from(F::Out::port(input::MAIN).is_some());
         let mut function = F::create(&task.config, first_output)?;
         Operator::open(&mut function, task)?;
-        Ok(Self { function, main: Outbox::new(0, F::Out::columns()) })
+        Ok(Self { function, main: Outbox::new(0, F::Out::columns()), timers: Requests::default() })
     }
 
     /// Handles a batch.
@@ -62,11 +65,32 @@ impl<F: Function> Runner<F> {
     where
         F: Operator<K>,
     {
-        refuse_timers(batch);
         self.function.begin_batch(batch.keys.len());
         self.main.reset();
-        self.rows(batch).map_err(bad_record)?;
+        self.timers.clear();
+        let handled =
+            if batch.kinds.iter().all(|kind| *kind == RowKind::Entry) { self.rows(batch) } else { self.fired(batch) };
+        handled.map_err(bad_record)?;
+        if F::TIMERS {
+            self.timers.send();
+        }
         self.main.finish().and_then(|()| self.function.finish_batch()).map_err(bad_record)
+    }
+
+    /// Handles the timers of a batch, one after the other.
+    fn fired<K>(&mut self, batch: &InputBatch) -> Result<(), Flaw>
+    where
+        F: Operator<K>,
+    {
+        let mut cx = Context::new(batch, &mut self.main, &mut self.timers);
+        for ((row, kind), at) in (0u32..).zip(&batch.kinds).zip(&batch.timestamps) {
+            let timer = Timer::of_row(*kind, *at).expect("a batch is made of records, or of timers");
+            let time = if *kind == RowKind::EventTimer { *at } else { batch.watermark };
+            self.function.select(Row { number: row, slot: slot_of(batch, row), time });
+            cx.select(row);
+            self.function.on_timer(timer, &mut cx).map_err(|error| Flaw { row, error })?;
+        }
+        Ok(())
     }
 
     /// Handles the records of a batch, one after the other.
@@ -75,7 +99,7 @@ impl<F: Function> Runner<F> {
         F: Operator<K>,
     {
         let reader = F::In::open(batch).unwrap_or_else(|error| panic!("{error}"));
-        let mut cx = Context::new(batch, &mut self.main);
+        let mut cx = Context::new(batch, &mut self.main, &mut self.timers);
         let rows = u32::try_from(batch.timestamps.len()).expect("a batch has fewer than 2^32 rows");
         for row in 0..rows {
             let slot = if F::KEYED { slot_of(batch, row) } else { 0 };
@@ -192,10 +216,6 @@ pub fn panic_text(panic: &PanicHookInfo<'_>) -> String {
 #[inline]
 fn slot_of(batch: &InputBatch, row: u32) -> u32 {
     *batch.slots.get(row as usize).expect("the host gives every row of a keyed batch a slot")
-}
-
-fn refuse_timers(batch: &InputBatch) {
-    assert!(batch.kinds.iter().all(|kind| *kind == RowKind::Entry), "timers are not available yet");
 }
 
 fn bad_record(flaw: Flaw) -> BadRecord {

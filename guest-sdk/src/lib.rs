@@ -61,7 +61,7 @@
 //! # Where to look
 //! - [`Keyed`], [`Unkeyed`]: what to implement; [`macro@function`]: what the fields of the struct can be
 //! - [`input`]: how records are received; [`output`]: how they are sent, several outputs
-//! - [`state`]: what is kept per key; [`trait@Config`]: settings from the job file
+//! - [`state`]: what is kept per key; [`Timer`]: calls at a time; [`trait@Config`]: settings from the job file
 //! - [`Count`], [`Gauge`], [`info!`]: what operators see; [`Error`], [`bail!`]: bad records
 //! - [`testing`]: driving a function in a plain test
 //!
@@ -98,6 +98,7 @@ mod telemetry;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 mod time;
+mod timer;
 
 #[cfg(test)]
 mod tests;
@@ -117,6 +118,7 @@ pub use state::{
 };
 pub use telemetry::{Count, Gauge, LogLevel, Metric};
 pub use time::Timestamp;
+pub use timer::{SetsTimers, Timer, TimerClock};
 
 pub use bindings::types::Task;
 /// ```

@@ -30,6 +30,9 @@ impl Timestamp {
     /// The mark for "none" on the wire.
     pub(crate) const UNKNOWN: i64 = i64::MIN;
 
+    /// The last point there is: the watermark after the end of the input.
+    pub const END: Self = Self(i64::MAX);
+
     /// The point `millis` milliseconds after 1970 began.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {

@@ -53,7 +53,8 @@ pub mod tidegate {
                 }
             }
             /// Why a row is in a batch. `entry` is a record; the others are timers that fired for their key,
-            /// with the time asked for in `timestamps`.
+            /// with the time asked for in `timestamps`. A batch is made of one kind: one of timers is of input 0,
+            /// without values, fields and headers, and of each key it has at most one.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum RowKind {
@@ -252,7 +253,8 @@ pub mod tidegate {
                 pub values: OptionalColumn,
                 /// The fields that the input's descriptor lists, in its order.
                 pub fields: _rt::Vec<FieldColumn>,
-                /// Event time of each row, milliseconds since 1970; the smallest s64 where a record has none.
+                /// Event time of each record, milliseconds since 1970; the smallest s64 where it has none. Of each
+                /// timer the time asked for.
                 pub timestamps: _rt::Vec<i64>,
                 /// `none` unless the descriptor has `wants-headers`, and when no record of the batch has any.
                 pub headers: Option<Headers>,
@@ -285,7 +287,8 @@ pub mod tidegate {
             #[derive(Clone)]
             pub struct OutputBatch {
                 /// For each record the row of the input batch that caused it; never falls. A record inherits
-                /// origin and headers from its row.
+                /// origin and headers from its row. Where the row is a timer, its key is that of the timer, its event
+                /// time the time asked for, and where that is a processing time the watermark.
                 pub rows: _rt::Vec<u32>,
                 /// Record keys; `none` where the records keep the key of their row.
                 pub keys: Option<OptionalColumn>,
@@ -581,6 +584,8 @@ pub mod tidegate {
                 pub wants_headers: bool,
                 /// Whether the function gives key and event time itself, through `assign`.
                 pub assigns: bool,
+                /// Whether the function sets timers; only one that is keyed may.
+                pub timers: bool,
                 /// Metrics by index.
                 pub metrics: _rt::Vec<MetricDescriptor>,
             }
@@ -597,6 +602,7 @@ pub mod tidegate {
                         .field("wants-values", &self.wants_values)
                         .field("wants-headers", &self.wants_headers)
                         .field("assigns", &self.assigns)
+                        .field("timers", &self.timers)
                         .field("metrics", &self.metrics)
                         .finish()
                 }
@@ -1077,7 +1083,9 @@ pub mod tidegate {
                 }
             }
         }
-        /// Timers of the keys of this batch. Traps in a function that is not keyed.
+        /// Timers of the keys of this batch. Traps in a function whose descriptor lacks `timers`, on a bad slot,
+        /// lengths that differ, or more than the host allows per batch. What is asked for is staged as writes are,
+        /// and takes effect in the order of the calls.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod timers {
             #[used]
@@ -1087,7 +1095,9 @@ pub mod tidegate {
             pub type Clock = super::super::super::tidegate::flow::types::Clock;
             #[allow(unused_unsafe, clippy::all)]
             /// Asks to be called for `slots[i]` when `clock` reaches `at[i]` (milliseconds). Asking again for
-            /// the same slot, clock and time changes nothing.
+            /// the same slot, clock and time changes nothing. A time that has come already fires after the batch; one
+            /// that a timer asks for, of its own clock and not above its own time, at the next rise of the clock.
+            /// Fired timers of a key come in the order of their times; a timer that fired is gone.
             #[allow(async_fn_in_trait)]
             pub fn enable(clock: Clock, slots: &[u32], at: &[i64]) -> () {
                 unsafe {
@@ -1183,7 +1193,7 @@ pub mod tidegate {
             pub type OutputBatch = super::super::super::tidegate::flow::types::OutputBatch;
             #[allow(unused_unsafe, clippy::all)]
             /// Sends input records on, unchanged: key, value, time, headers. They are not copied. Traps on an
-            /// output that declares fields: it takes new records only.
+            /// output that declares fields: it takes new records only. Traps where the rows are timers.
             #[allow(async_fn_in_trait)]
             pub fn forward(output: u16, rows: &[u32]) -> () {
                 unsafe {
@@ -1706,6 +1716,7 @@ pub mod exports {
                             wants_values: wants_values2,
                             wants_headers: wants_headers2,
                             assigns: assigns2,
+                            timers: timers2,
                             metrics: metrics2,
                         } = result0;
                         let vec10 = inputs2;
@@ -2059,6 +2070,12 @@ pub mod exports {
                             true => 1,
                             false => 0,
                         }) as u8;
+                        *ptr1
+                            .add(4 + 6 * ::core::mem::size_of::<*const u8>())
+                            .cast::<u8>() = (match timers2 {
+                            true => 1,
+                            false => 0,
+                        }) as u8;
                         let vec26 = metrics2;
                         let len26 = vec26.len();
                         let layout26 = _rt::alloc::Layout::from_size_align(
@@ -2094,10 +2111,10 @@ pub mod exports {
                             }
                         }
                         *ptr1
-                            .add(8 * ::core::mem::size_of::<*const u8>())
+                            .add(8 + 7 * ::core::mem::size_of::<*const u8>())
                             .cast::<usize>() = len26;
                         *ptr1
-                            .add(7 * ::core::mem::size_of::<*const u8>())
+                            .add(8 + 6 * ::core::mem::size_of::<*const u8>())
                             .cast::<*mut u8>() = result26;
                         ptr1
                     }
@@ -2286,10 +2303,10 @@ pub mod exports {
                             8,
                         );
                         let l37 = *arg0
-                            .add(7 * ::core::mem::size_of::<*const u8>())
+                            .add(8 + 6 * ::core::mem::size_of::<*const u8>())
                             .cast::<*mut u8>();
                         let l38 = *arg0
-                            .add(8 * ::core::mem::size_of::<*const u8>())
+                            .add(8 + 7 * ::core::mem::size_of::<*const u8>())
                             .cast::<usize>();
                         let base41 = l37;
                         let len41 = l38;
@@ -3136,11 +3153,11 @@ pub mod exports {
                 struct _RetArea(
                     [::core::mem::MaybeUninit<
                         u8,
-                    >; 9 * ::core::mem::size_of::<*const u8>()],
+                    >; 8 + 8 * ::core::mem::size_of::<*const u8>()],
                 );
                 static mut _RET_AREA: _RetArea = _RetArea(
-                    [::core::mem::MaybeUninit::uninit(); 9
-                        * ::core::mem::size_of::<*const u8>()],
+                    [::core::mem::MaybeUninit::uninit(); 8
+                        + 8 * ::core::mem::size_of::<*const u8>()],
                 );
             }
         }
@@ -3311,9 +3328,9 @@ macro_rules! __export_operator_impl {
         =
         "component-type:wit-bindgen:0.60.0:tidegate:flow@0.1.0:operator:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2437] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2445] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x86\x12\x01A\x02\x01\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x8e\x12\x01A\x02\x01\
 A\x14\x01B8\x01p}\x01py\x01r\x02\x05bytes\0\x04ends\x01\x04\0\x06column\x03\0\x02\
 \x01r\x02\x07present\0\x05items\x03\x04\0\x0foptional-column\x03\0\x04\x01m\x03\x05\
 entry\x0bevent-timer\x10processing-timer\x04\0\x08row-kind\x03\0\x06\x01r\x03\x06\
@@ -3334,41 +3351,41 @@ r\x03\x06millisw\x05clock\x1f\x07refresh!\x04\0\x03ttl\x03\0\"\x01m\x03\x05value
 names\x04kind%\x06schemas\x07versiony\x03ttl&\x04\0\x10state-descriptor\x03\0'\x01\
 p\x0d\x01ks\x01r\x04\x02id{\x04names\x06fields)\x06schema*\x04\0\x0fport-descrip\
 tor\x03\0+\x01m\x02\x07counter\x05gauge\x04\0\x0bmetric-kind\x03\0-\x01r\x02\x04\
-names\x04kind.\x04\0\x11metric-descriptor\x03\0/\x01p,\x01p(\x01p0\x01r\x08\x06i\
+names\x04kind.\x04\0\x11metric-descriptor\x03\0/\x01p,\x01p(\x01p0\x01r\x09\x06i\
 nputs1\x07outputs1\x06states2\x05keyed\x7f\x0cwants-values\x7f\x0dwants-headers\x7f\
-\x07assigns\x7f\x07metrics3\x04\0\x0adescriptor\x03\04\x01r\x05\x03jobs\x08opera\
-tors\x07subtasky\x0bparallelismy\x06configs\x04\0\x04task\x03\06\x03\0\x19tidega\
-te:flow/types@0.1.0\x05\0\x02\x03\0\0\x06column\x02\x03\0\0\x0foptional-column\x01\
-B\x13\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\0\x02\x03\x02\x01\x02\x04\0\x0fo\
-ptional-column\x03\0\x02\x01py\x01k\x01\x01r\x04\x05slots\x04\x0aentry-keys\x05\x06\
-values\x03\x04rows\x04\x04\0\x06writes\x03\0\x06\x01@\x01\x05state{\0\x03\x04\0\x04\
-load\x01\x08\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\x03\x04\0\x0clo\
-ad-entries\x01\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05state{\x04sloty\x05\
-after\x0b\x05limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05state{\x06writes\x07\
-\x01\0\x04\0\x05store\x01\x0e\x03\0\x19tidegate:flow/state@0.1.0\x05\x03\x02\x03\
-\0\0\x05clock\x01B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\0\x01py\x01px\x01\
-@\x03\x05clock\x01\x05slots\x02\x02at\x03\x01\0\x04\0\x06enable\x01\x04\x04\0\x06\
-cancel\x01\x04\x03\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\x03\0\0\x0coutput\
--batch\x01B\x07\x02\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\0\x01py\x01@\x02\
-\x06output{\x04rows\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\x06output{\x05ba\
-tch\x01\x01\0\x04\0\x04push\x01\x04\x03\0\x18tidegate:flow/emit@0.1.0\x05\x07\x01\
-B\x0b\x01m\x05\x05trace\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\
-\x01ky\x01@\x03\x05level\x01\x03row\x02\x07messages\x01\0\x04\0\x03log\x01\x03\x01\
-@\x02\x06metric{\x06amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\x06metric{\x05va\
-lueu\x01\0\x04\0\x03set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\x05panic\x01\x06\
-\x03\0\x1dtidegate:flow/telemetry@0.1.0\x05\x08\x02\x03\0\0\x0adescriptor\x02\x03\
-\0\0\x04task\x02\x03\0\0\x0binput-batch\x02\x03\0\0\x0abad-record\x01B\x1c\x02\x03\
-\x02\x01\x09\x04\0\x0adescriptor\x03\0\0\x02\x03\x02\x01\x0a\x04\0\x04task\x03\0\
-\x02\x02\x03\x02\x01\x0b\x04\0\x0binput-batch\x03\0\x04\x02\x03\x02\x01\x02\x04\0\
-\x0foptional-column\x03\0\x06\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\x08\x02\x03\
-\x02\x01\x0c\x04\0\x0abad-record\x03\0\x0a\x01@\0\0\x01\x04\0\x08describe\x01\x0c\
-\x01j\0\x01s\x01@\x01\x04task\x03\0\x0d\x04\0\x04open\x01\x0e\x01px\x01o\x02\x07\
-\x0f\x01j\x01\x10\x01\x0b\x01@\x01\x06values\x07\0\x11\x04\0\x06assign\x01\x12\x01\
-j\0\x01\x0b\x01@\x01\x05batch\x05\0\x13\x04\0\x07process\x01\x14\x01j\x01\x09\x01\
-s\x01@\x03\x05state{\x0cfrom-versiony\x06values\x09\0\x15\x04\0\x07migrate\x01\x16\
-\x04\0\x1ctidegate:flow/function@0.1.0\x05\x0d\x04\0\x1ctidegate:flow/operator@0\
-.1.0\x04\0\x0b\x0e\x01\0\x08operator\x03\0\0\0G\x09producers\x01\x0cprocessed-by\
-\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+\x07assigns\x7f\x06timers\x7f\x07metrics3\x04\0\x0adescriptor\x03\04\x01r\x05\x03\
+jobs\x08operators\x07subtasky\x0bparallelismy\x06configs\x04\0\x04task\x03\06\x03\
+\0\x19tidegate:flow/types@0.1.0\x05\0\x02\x03\0\0\x06column\x02\x03\0\0\x0foptio\
+nal-column\x01B\x13\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\0\x02\x03\x02\x01\x02\
+\x04\0\x0foptional-column\x03\0\x02\x01py\x01k\x01\x01r\x04\x05slots\x04\x0aentr\
+y-keys\x05\x06values\x03\x04rows\x04\x04\0\x06writes\x03\0\x06\x01@\x01\x05state\
+{\0\x03\x04\0\x04load\x01\x08\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\
+\x03\x04\0\x0cload-entries\x01\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05s\
+tate{\x04sloty\x05after\x0b\x05limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05st\
+ate{\x06writes\x07\x01\0\x04\0\x05store\x01\x0e\x03\0\x19tidegate:flow/state@0.1\
+.0\x05\x03\x02\x03\0\0\x05clock\x01B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\
+\0\x01py\x01px\x01@\x03\x05clock\x01\x05slots\x02\x02at\x03\x01\0\x04\0\x06enabl\
+e\x01\x04\x04\0\x06cancel\x01\x04\x03\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\
+\x03\0\0\x0coutput-batch\x01B\x07\x02\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\
+\0\x01py\x01@\x02\x06output{\x04rows\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\
+\x06output{\x05batch\x01\x01\0\x04\0\x04push\x01\x04\x03\0\x18tidegate:flow/emit\
+@0.1.0\x05\x07\x01B\x0b\x01m\x05\x05trace\x05debug\x04info\x04warn\x05error\x04\0\
+\x05level\x03\0\0\x01ky\x01@\x03\x05level\x01\x03row\x02\x07messages\x01\0\x04\0\
+\x03log\x01\x03\x01@\x02\x06metric{\x06amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\
+\x06metric{\x05valueu\x01\0\x04\0\x03set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\
+\x05panic\x01\x06\x03\0\x1dtidegate:flow/telemetry@0.1.0\x05\x08\x02\x03\0\0\x0a\
+descriptor\x02\x03\0\0\x04task\x02\x03\0\0\x0binput-batch\x02\x03\0\0\x0abad-rec\
+ord\x01B\x1c\x02\x03\x02\x01\x09\x04\0\x0adescriptor\x03\0\0\x02\x03\x02\x01\x0a\
+\x04\0\x04task\x03\0\x02\x02\x03\x02\x01\x0b\x04\0\x0binput-batch\x03\0\x04\x02\x03\
+\x02\x01\x02\x04\0\x0foptional-column\x03\0\x06\x02\x03\x02\x01\x01\x04\0\x06col\
+umn\x03\0\x08\x02\x03\x02\x01\x0c\x04\0\x0abad-record\x03\0\x0a\x01@\0\0\x01\x04\
+\0\x08describe\x01\x0c\x01j\0\x01s\x01@\x01\x04task\x03\0\x0d\x04\0\x04open\x01\x0e\
+\x01px\x01o\x02\x07\x0f\x01j\x01\x10\x01\x0b\x01@\x01\x06values\x07\0\x11\x04\0\x06\
+assign\x01\x12\x01j\0\x01\x0b\x01@\x01\x05batch\x05\0\x13\x04\0\x07process\x01\x14\
+\x01j\x01\x09\x01s\x01@\x03\x05state{\x0cfrom-versiony\x06values\x09\0\x15\x04\0\
+\x07migrate\x01\x16\x04\0\x1ctidegate:flow/function@0.1.0\x05\x0d\x04\0\x1ctideg\
+ate:flow/operator@0.1.0\x04\0\x0b\x0e\x01\0\x08operator\x03\0\0\0G\x09producers\x01\
+\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -3381,8 +3398,8 @@ pub use __export_operator_impl as export_operator;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2126] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xaf\x0f\x01A\x02\x01\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2134] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xb7\x0f\x01A\x02\x01\
 A\x0e\x01B8\x01p}\x01py\x01r\x02\x05bytes\0\x04ends\x01\x04\0\x06column\x03\0\x02\
 \x01r\x02\x07present\0\x05items\x03\x04\0\x0foptional-column\x03\0\x04\x01m\x03\x05\
 entry\x0bevent-timer\x10processing-timer\x04\0\x08row-kind\x03\0\x06\x01r\x03\x06\
@@ -3403,32 +3420,32 @@ r\x03\x06millisw\x05clock\x1f\x07refresh!\x04\0\x03ttl\x03\0\"\x01m\x03\x05value
 names\x04kind%\x06schemas\x07versiony\x03ttl&\x04\0\x10state-descriptor\x03\0'\x01\
 p\x0d\x01ks\x01r\x04\x02id{\x04names\x06fields)\x06schema*\x04\0\x0fport-descrip\
 tor\x03\0+\x01m\x02\x07counter\x05gauge\x04\0\x0bmetric-kind\x03\0-\x01r\x02\x04\
-names\x04kind.\x04\0\x11metric-descriptor\x03\0/\x01p,\x01p(\x01p0\x01r\x08\x06i\
+names\x04kind.\x04\0\x11metric-descriptor\x03\0/\x01p,\x01p(\x01p0\x01r\x09\x06i\
 nputs1\x07outputs1\x06states2\x05keyed\x7f\x0cwants-values\x7f\x0dwants-headers\x7f\
-\x07assigns\x7f\x07metrics3\x04\0\x0adescriptor\x03\04\x01r\x05\x03jobs\x08opera\
-tors\x07subtasky\x0bparallelismy\x06configs\x04\0\x04task\x03\06\x03\0\x19tidega\
-te:flow/types@0.1.0\x05\0\x02\x03\0\0\x06column\x02\x03\0\0\x0foptional-column\x01\
-B\x13\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\0\x02\x03\x02\x01\x02\x04\0\x0fo\
-ptional-column\x03\0\x02\x01py\x01k\x01\x01r\x04\x05slots\x04\x0aentry-keys\x05\x06\
-values\x03\x04rows\x04\x04\0\x06writes\x03\0\x06\x01@\x01\x05state{\0\x03\x04\0\x04\
-load\x01\x08\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\x03\x04\0\x0clo\
-ad-entries\x01\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05state{\x04sloty\x05\
-after\x0b\x05limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05state{\x06writes\x07\
-\x01\0\x04\0\x05store\x01\x0e\x03\0\x19tidegate:flow/state@0.1.0\x05\x03\x02\x03\
-\0\0\x05clock\x01B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\0\x01py\x01px\x01\
-@\x03\x05clock\x01\x05slots\x02\x02at\x03\x01\0\x04\0\x06enable\x01\x04\x04\0\x06\
-cancel\x01\x04\x03\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\x03\0\0\x0coutput\
--batch\x01B\x07\x02\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\0\x01py\x01@\x02\
-\x06output{\x04rows\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\x06output{\x05ba\
-tch\x01\x01\0\x04\0\x04push\x01\x04\x03\0\x18tidegate:flow/emit@0.1.0\x05\x07\x01\
-B\x0b\x01m\x05\x05trace\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\
-\x01ky\x01@\x03\x05level\x01\x03row\x02\x07messages\x01\0\x04\0\x03log\x01\x03\x01\
-@\x02\x06metric{\x06amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\x06metric{\x05va\
-lueu\x01\0\x04\0\x03set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\x05panic\x01\x06\
-\x03\0\x1dtidegate:flow/telemetry@0.1.0\x05\x08\x04\0<tidegate:flow/operator-wit\
-h-all-of-its-exports-removed@0.1.0\x04\0\x0b.\x01\0(operator-with-all-of-its-exp\
-orts-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
-0.254.2\x10wit-bindgen-rust\x060.60.0";
+\x07assigns\x7f\x06timers\x7f\x07metrics3\x04\0\x0adescriptor\x03\04\x01r\x05\x03\
+jobs\x08operators\x07subtasky\x0bparallelismy\x06configs\x04\0\x04task\x03\06\x03\
+\0\x19tidegate:flow/types@0.1.0\x05\0\x02\x03\0\0\x06column\x02\x03\0\0\x0foptio\
+nal-column\x01B\x13\x02\x03\x02\x01\x01\x04\0\x06column\x03\0\0\x02\x03\x02\x01\x02\
+\x04\0\x0foptional-column\x03\0\x02\x01py\x01k\x01\x01r\x04\x05slots\x04\x0aentr\
+y-keys\x05\x06values\x03\x04rows\x04\x04\0\x06writes\x03\0\x06\x01@\x01\x05state\
+{\0\x03\x04\0\x04load\x01\x08\x01@\x03\x05state{\x05slots\x04\x0aentry-keys\x01\0\
+\x03\x04\0\x0cload-entries\x01\x09\x01p}\x01k\x0a\x01o\x02\x01\x01\x01@\x04\x05s\
+tate{\x04sloty\x05after\x0b\x05limity\0\x0c\x04\0\x04scan\x01\x0d\x01@\x02\x05st\
+ate{\x06writes\x07\x01\0\x04\0\x05store\x01\x0e\x03\0\x19tidegate:flow/state@0.1\
+.0\x05\x03\x02\x03\0\0\x05clock\x01B\x07\x02\x03\x02\x01\x04\x04\0\x05clock\x03\0\
+\0\x01py\x01px\x01@\x03\x05clock\x01\x05slots\x02\x02at\x03\x01\0\x04\0\x06enabl\
+e\x01\x04\x04\0\x06cancel\x01\x04\x03\0\x1atidegate:flow/timers@0.1.0\x05\x05\x02\
+\x03\0\0\x0coutput-batch\x01B\x07\x02\x03\x02\x01\x06\x04\0\x0coutput-batch\x03\0\
+\0\x01py\x01@\x02\x06output{\x04rows\x02\x01\0\x04\0\x07forward\x01\x03\x01@\x02\
+\x06output{\x05batch\x01\x01\0\x04\0\x04push\x01\x04\x03\0\x18tidegate:flow/emit\
+@0.1.0\x05\x07\x01B\x0b\x01m\x05\x05trace\x05debug\x04info\x04warn\x05error\x04\0\
+\x05level\x03\0\0\x01ky\x01@\x03\x05level\x01\x03row\x02\x07messages\x01\0\x04\0\
+\x03log\x01\x03\x01@\x02\x06metric{\x06amountu\x01\0\x04\0\x03add\x01\x04\x01@\x02\
+\x06metric{\x05valueu\x01\0\x04\0\x03set\x01\x05\x01@\x01\x07messages\x01\0\x04\0\
+\x05panic\x01\x06\x03\0\x1dtidegate:flow/telemetry@0.1.0\x05\x08\x04\0<tidegate:\
+flow/operator-with-all-of-its-exports-removed@0.1.0\x04\0\x0b.\x01\0(operator-wi\
+th-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0d\
+wit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

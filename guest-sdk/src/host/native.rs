@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use crate::bindings::state::Writes;
 use crate::bindings::telemetry::Level;
-use crate::bindings::types::{Column, OptionalColumn, OutputBatch};
+use crate::bindings::types::{Clock, Column, OptionalColumn, OutputBatch};
 
 /// The host's side of the contract.
 pub(crate) trait Host {
@@ -12,6 +12,7 @@ pub(crate) trait Host {
     fn load_entries(&mut self, state: u16, slots: &[u32], entry_keys: &Column) -> OptionalColumn;
     fn scan(&mut self, state: u16, slot: u32, after: Option<&[u8]>, limit: u32) -> (Column, Column);
     fn store(&mut self, state: u16, writes: &Writes);
+    fn set_timers(&mut self, clock: Clock, set: bool, slots: &[u32], at: &[i64]);
     fn forward(&mut self, output: u16, rows: &[u32]);
     fn push(&mut self, output: u16, batch: &OutputBatch);
     fn log(&mut self, level: Level, row: Option<u32>, message: &str);
@@ -49,6 +50,14 @@ pub(crate) fn scan(state: u16, slot: u32, after: Option<&[u8]>, limit: u32) -> (
 
 pub(crate) fn store(state: u16, writes: &Writes) {
     with(|host| host.store(state, writes));
+}
+
+pub(crate) fn enable(clock: Clock, slots: &[u32], at: &[i64]) {
+    with(|host| host.set_timers(clock, true, slots, at));
+}
+
+pub(crate) fn cancel(clock: Clock, slots: &[u32], at: &[i64]) {
+    with(|host| host.set_timers(clock, false, slots, at));
 }
 
 pub(crate) fn forward(output: u16, rows: &[u32]) {

@@ -1,13 +1,15 @@
 //! Records as the batch that a function is given.
 
-use crate::Timestamp;
-use crate::bindings::types::{Column, Descriptor, FieldColumn, Headers, InputBatch, OptionalColumn};
+use crate::bindings::types::{Column, Descriptor, FieldColumn, Headers, InputBatch, OptionalColumn, RowKind};
 use crate::testing::Record;
 use crate::testing::cut;
+use crate::{Timer, TimerClock, Timestamp};
 
-/// A record that has what the function needs: it can be put into a batch.
+/// A record that has what the function needs, or a timer that fired: it can be put into a batch.
 #[derive(Clone)]
 pub(super) struct Ready {
+    /// The timer, if it is one; its record has its key, and the time at which it looks at state.
+    pub(super) timer: Option<Timer>,
     /// Its number in the run.
     pub(super) index: usize,
     pub(super) input: u16,
@@ -46,26 +48,29 @@ impl Ready {
                 }
             }
         }
-        Ok(Self { index, input: port.id, record, fields })
+        Ok(Self { timer: None, index, input: port.id, record, fields })
+    }
+
+    /// A timer of `key` that fires.
+    pub(super) fn fired(index: usize, key: &[u8], timer: Timer, clocks: Clocks) -> Self {
+        let event_time = match timer.clock() {
+            TimerClock::EventTime => Some(timer.at()),
+            TimerClock::ProcessingTime => clocks.watermark,
+        };
+        let record = Record { event_time, ..Record::tombstone().key(key) };
+        Self { timer: Some(timer), index, input: 0, record, fields: Vec::new() }
     }
 }
 
-/// The batch of `records`, which are all of one input.
+/// The batch of `records`, which are all of one input, or timers of one clock.
 pub(super) fn batch(records: &[Ready], descriptor: &Descriptor, clocks: Clocks) -> InputBatch {
+    if records.first().is_some_and(|first| first.timer.is_some()) {
+        return timers(records, clocks);
+    }
     let input = records.first().map_or(0, |ready| ready.input);
     let specs = descriptor.inputs.get(usize::from(input)).map_or(&[][..], |port| &port.fields);
-    let mut batch = InputBatch {
-        input,
-        kinds: Vec::new(),
-        slots: Vec::new(),
-        keys: Column::new(),
-        values: OptionalColumn::new(),
-        fields: specs.iter().map(|field| FieldColumn::for_kind(field.kind)).collect(),
-        timestamps: Vec::new(),
-        headers: None,
-        watermark: clocks.watermark.map_or(Timestamp::UNKNOWN, Timestamp::millis),
-        now: clocks.now.millis(),
-    };
+    let mut batch = empty(input, clocks);
+    batch.fields = specs.iter().map(|field| FieldColumn::for_kind(field.kind)).collect();
     for (row, ready) in records.iter().enumerate() {
         if descriptor.keyed {
             let slot = slot(&mut batch.keys, ready.record.key.as_deref().unwrap_or_default());
@@ -79,6 +84,36 @@ pub(super) fn batch(records: &[Ready], descriptor: &Descriptor, clocks: Clocks) 
         if descriptor.wants_headers {
             push_headers(&mut batch, row, &ready.record.headers);
         }
+    }
+    batch
+}
+
+fn empty(input: u16, clocks: Clocks) -> InputBatch {
+    InputBatch {
+        input,
+        kinds: Vec::new(),
+        slots: Vec::new(),
+        keys: Column::new(),
+        values: OptionalColumn::new(),
+        fields: Vec::new(),
+        timestamps: Vec::new(),
+        headers: None,
+        watermark: clocks.watermark.map_or(Timestamp::UNKNOWN, Timestamp::millis),
+        now: clocks.now.millis(),
+    }
+}
+
+fn timers(fired: &[Ready], clocks: Clocks) -> InputBatch {
+    let mut batch = empty(0, clocks);
+    for ready in fired {
+        let timer = ready.timer.expect("a batch is made of records, or of timers");
+        batch.kinds.push(match timer.clock() {
+            TimerClock::EventTime => RowKind::EventTimer,
+            TimerClock::ProcessingTime => RowKind::ProcessingTimer,
+        });
+        let slot = slot(&mut batch.keys, ready.record.key.as_deref().unwrap_or_default());
+        batch.slots.push(slot);
+        batch.timestamps.push(timer.at().millis());
     }
     batch
 }

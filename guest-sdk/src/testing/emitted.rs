@@ -6,7 +6,7 @@ use crate::bindings::types::{Cells, Field, FieldColumn, OutputBatch, PortDescrip
 use crate::testing::Record;
 use crate::testing::batch::Ready;
 use crate::testing::host::Emit;
-use crate::{FieldSet, FieldType, Timestamp};
+use crate::{FieldSet, FieldType, Timer, Timestamp};
 
 /// A record sent to an output.
 ///
@@ -37,6 +37,7 @@ use crate::{FieldSet, FieldType, Timestamp};
 #[derive(Clone, Debug)]
 pub struct Emitted {
     pub(super) index: usize,
+    pub(super) timer: Option<Timer>,
     pub(super) forwarded: bool,
     pub(super) key: Option<Vec<u8>>,
     pub(super) value: Option<Vec<u8>>,
@@ -47,10 +48,16 @@ pub struct Emitted {
 }
 
 impl Emitted {
-    /// Which record of the run caused it, from 0.
+    /// Which record of the run caused it, from 0; which of its timers, if it was one.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// The timer that caused it; `None` where a record did.
+    #[must_use]
+    pub fn timer(&self) -> Option<Timer> {
+        self.timer
     }
 
     /// Whether it is that record itself.
@@ -144,6 +151,7 @@ impl PartialEq for Emitted {
     fn eq(&self, other: &Self) -> bool {
         let same_fields = || self.fields.iter().map(Shown::of).eq(other.fields.iter().map(Shown::of));
         self.index == other.index
+            && self.timer == other.timer
             && self.forwarded == other.forwarded
             && self.key == other.key
             && self.value == other.value
@@ -202,6 +210,7 @@ fn inherited(ready: &Ready, forwarded: bool) -> Emitted {
     let Record { value, key, event_time, headers, .. } = &ready.record;
     Emitted {
         index: ready.index,
+        timer: ready.timer,
         forwarded,
         key: key.clone(),
         value: value.clone().filter(|_| forwarded),

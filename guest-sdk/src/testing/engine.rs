@@ -16,8 +16,9 @@ use crate::testing::host::{Staged, TurnHost};
 use crate::testing::lives::{Looks, same_sight, time};
 use crate::testing::run::{BadRecord, LogLine, Run};
 use crate::testing::store::Store;
+use crate::testing::timers::Pending;
 use crate::testing::{Record, emitted, panics};
-use crate::{Function, Result, Task, Timestamp, host};
+use crate::{Function, Result, Task, Timer, TimerClock, Timestamp, host};
 
 /// A function at work, with its state.
 pub(super) struct Engine<F> {
@@ -28,6 +29,7 @@ pub(super) struct Engine<F> {
     /// Whether the instance has handled nothing yet.
     fresh: bool,
     pub(super) store: Rc<Store>,
+    pub(super) timers: Pending,
     pub(super) metrics: BTreeMap<String, f64>,
     pub(super) clocks: Clocks,
     /// Whether an instance is thrown away after every batch.
@@ -61,6 +63,7 @@ impl<F: Function> Engine<F> {
             instance: None,
             fresh: false,
             store: Rc::default(),
+            timers: Pending::default(),
             metrics: BTreeMap::new(),
             clocks: Clocks { watermark: None, now: Timestamp::from_millis(0) },
             renew: false,
@@ -77,6 +80,7 @@ impl<F: Function> Engine<F> {
             instance: None,
             fresh: false,
             store: Rc::clone(&self.store),
+            timers: self.timers.clone(),
             metrics: self.metrics.clone(),
             clocks: self.clocks,
             renew: self.renew,
@@ -103,6 +107,32 @@ impl<F: Function> Engine<F> {
         Ok(record)
     }
 
+    /// Fires the timers whose time has come, in batches of at most `most`, the first of them as number `index` of the
+    /// run. Returns how many.
+    pub(super) fn fire(&mut self, mut index: usize, most: usize, run: &mut Run) -> usize {
+        let first = index;
+        for clock in [TimerClock::EventTime, TimerClock::ProcessingTime] {
+            let until = match clock {
+                TimerClock::EventTime => self.clocks.watermark.unwrap_or(Timestamp::from_millis(Timestamp::UNKNOWN)),
+                TimerClock::ProcessingTime => self.clocks.now,
+            };
+            self.timers.rise(clock, until);
+            loop {
+                let due = self.timers.due(clock, until, most);
+                if due.is_empty() {
+                    break;
+                }
+                let fired: Vec<Ready> = (index..)
+                    .zip(&due)
+                    .map(|(index, (at, key))| Ready::fired(index, key, Timer::new(clock, *at), self.clocks))
+                    .collect();
+                index += fired.len();
+                self.turn(&fired, run);
+            }
+        }
+        index - first
+    }
+
     /// Handles records in batches whose rows see the same, and where one fails, finds the records to blame.
     pub(super) fn turn(&mut self, mut records: &[Ready], run: &mut Run) {
         while !records.is_empty() {
@@ -120,7 +150,10 @@ impl<F: Function> Engine<F> {
             Err(message) => {
                 self.instance = None;
                 match records {
-                    [record] if was_fresh => run.bad_records.push(BadRecord { index: record.index, message }),
+                    [record] if was_fresh => {
+                        self.timers.gone(record);
+                        run.bad_records.push(BadRecord { index: record.index, timer: record.timer, message });
+                    }
                     [_] => self.turn(records, run),
                     _ => {
                         let (left, right) = records.split_at(records.len() / 2);
@@ -152,6 +185,7 @@ impl<F: Function> Engine<F> {
             looks: Looks::new(records, &batch.slots, &batch.keys, self.clocks),
             slots: batch.slots.clone(),
             rows: records.len(),
+            of_timers: records.first().is_some_and(|first| first.timer.is_some()),
             staged: Rc::clone(&staged),
         };
         let instance = self.instance.as_mut().expect("an instance was opened");
@@ -170,8 +204,8 @@ impl<F: Function> Engine<F> {
 
     fn apply(&mut self, staged: Staged, records: &[Ready], run: &mut Run) {
         let store = Rc::make_mut(&mut self.store);
-        let InputBatch { keys, slots, .. } = batch(records, &self.descriptor, self.clocks);
-        let looks = Looks::new(records, &slots, &keys, self.clocks);
+        let InputBatch { keys, slots: of_rows, .. } = batch(records, &self.descriptor, self.clocks);
+        let looks = Looks::new(records, &of_rows, &keys, self.clocks);
         for (state, writes) in &staged.writes {
             let ttl = self.descriptor.states.iter().find(|declared| declared.id == *state).and_then(|found| found.ttl);
             for (index, &slot) in writes.slots.iter().enumerate() {
@@ -181,6 +215,14 @@ impl<F: Function> Engine<F> {
                 let old = store.get(*state, key, entry).map(|(_, written)| written);
                 let written = looks.write_time(ttl, slot, row, old);
                 store.put(*state, key, entry, writes.values.get(index), written);
+            }
+        }
+        records.iter().for_each(|record| self.timers.gone(record));
+        for (clock, set, slots, times) in &staged.timers {
+            for (&slot, &at) in slots.iter().zip(times) {
+                let by = records.iter().zip(&of_rows).find(|(_, of)| **of == slot).and_then(|(by, _)| by.timer);
+                let (key, at) = (keys.get(slot as usize), Timestamp::from_millis(at));
+                if *set { self.timers.set(*clock, key, at, by) } else { self.timers.cancel(*clock, key, at) }
             }
         }
         for (metric, amount) in staged.metrics {

@@ -8,7 +8,7 @@ use crate::testing::engine::Engine;
 use crate::testing::run::{BadRecord, Run};
 use crate::testing::store::StateView;
 use crate::testing::{Record, cut};
-use crate::{Function, Result, Storable, Timestamp};
+use crate::{Function, Result, Storable, Timer, Timestamp};
 
 /// As many records as a batch holds where nothing else is said; see [`Harness::batch_size`].
 const BATCH_SIZE: usize = 512;
@@ -73,6 +73,40 @@ impl<F: Function> Harness<F> {
         self.engine.clocks.watermark = Some(Timestamp::from_millis(millis));
     }
 
+    /// Lets the watermark rise to `millis` since 1970, and the timers fire whose time has come.
+    pub fn advance_watermark(&mut self, millis: i64) -> Run {
+        self.set_watermark(millis);
+        self.fire()
+    }
+
+    /// Lets the host's clock go on to `millis` since 1970, and the timers fire whose time has come.
+    pub fn advance_clock(&mut self, millis: i64) -> Run {
+        self.set_now(millis);
+        self.fire()
+    }
+
+    /// Ends the input: every event-time timer fires.
+    pub fn end_input(&mut self) -> Run {
+        self.advance_watermark(Timestamp::END.millis())
+    }
+
+    /// The pending timers of a key, in the order of their times, those of event time first.
+    #[must_use]
+    pub fn timers(&self, key: impl AsRef<[u8]>) -> Vec<Timer> {
+        self.engine.timers.of_key(key.as_ref())
+    }
+
+    fn fire(&mut self) -> Run {
+        let mut run = self.empty_run();
+        self.engine.fire(0, self.batch_size, &mut run);
+        run
+    }
+
+    fn empty_run(&self) -> Run {
+        let outputs = self.engine.descriptor.outputs.iter().map(|port| (port.name.clone(), Vec::new())).collect();
+        Run { outputs, ..Run::default() }
+    }
+
     /// Opens the function, as submitting a job does: to test what it refuses.
     ///
     /// ```
@@ -102,23 +136,25 @@ impl<F: Function> Harness<F> {
     /// # Panics
     /// When the function refuses its configuration, or a record of a keyed function has no key.
     pub fn run(&mut self, records: impl IntoIterator<Item = Record>) -> Run {
-        let outputs = self.engine.descriptor.outputs.iter().map(|port| (port.name.clone(), Vec::new())).collect();
-        let mut run = Run { outputs, ..Run::default() };
+        let mut run = self.empty_run();
+        let mut fired = 0;
         let mut waiting: Vec<Ready> = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
             let ready = self.keyed(record, index).and_then(|record| Ready::new(index, record, &self.engine.descriptor));
             match ready {
-                Err(message) => run.bad_records.push(BadRecord { index, message }),
+                Err(message) => run.bad_records.push(BadRecord { index, timer: None, message }),
                 Ok(ready) => {
                     let other_input = waiting.first().is_some_and(|first| first.input != ready.input);
                     if other_input || waiting.len() == self.batch_size {
                         self.engine.turn(&std::mem::take(&mut waiting), &mut run);
+                        fired += self.engine.fire(fired, self.batch_size, &mut run);
                     }
                     waiting.push(ready);
                 }
             }
         }
         self.engine.turn(&waiting, &mut run);
+        self.engine.fire(fired, self.batch_size, &mut run);
         run.bad_records.sort_by_key(BadRecord::index);
         run
     }
@@ -142,12 +178,14 @@ impl<F: Function> Harness<F> {
                         let way = format!("in batches of {batch_size}, instances renewed: {renew}");
                         check_same(expected, &run, &way);
                         assert!(kept.engine.store == other.engine.store, "the state differs {way}");
+                        assert!(kept.engine.timers == other.engine.timers, "the timers differ {way}");
                     }
                 }
             }
         }
         let (run, kept) = first.expect("there is a first way");
         self.engine.store = kept.engine.store;
+        self.engine.timers = kept.engine.timers;
         self.engine.metrics = kept.engine.metrics;
         run
     }

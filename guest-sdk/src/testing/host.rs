@@ -5,18 +5,19 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::LogLevel;
 use crate::bindings::state::Writes;
 use crate::bindings::telemetry::Level;
-use crate::bindings::types::{Column, Descriptor, MetricKind, OptionalColumn, OutputBatch, StateKind};
+use crate::bindings::types::{Clock, Column, Descriptor, MetricKind, OptionalColumn, OutputBatch, StateKind};
 use crate::host::Host;
 use crate::testing::lives::Looks;
 use crate::testing::store::Store;
+use crate::{LogLevel, TimerClock, Timestamp};
 
 /// What a batch wants done.
 #[derive(Default)]
 pub(super) struct Staged {
     pub(super) writes: Vec<(u16, Writes)>,
+    pub(super) timers: Vec<(TimerClock, bool, Vec<u32>, Vec<i64>)>,
     pub(super) emits: Vec<(u16, Emit)>,
     pub(super) metrics: Vec<(u16, f64)>,
     pub(super) logs: Vec<(LogLevel, Option<u32>, String)>,
@@ -39,6 +40,8 @@ pub(super) struct TurnHost {
     /// The slot of each row; none in a function that is not keyed.
     pub(super) slots: Vec<u32>,
     pub(super) rows: usize,
+    /// Whether the rows are timers.
+    pub(super) of_timers: bool,
     pub(super) staged: Rc<RefCell<Staged>>,
 }
 
@@ -146,8 +149,24 @@ impl Host for TurnHost {
         self.staged.borrow_mut().writes.push((state, writes.clone()));
     }
 
+    fn set_timers(&mut self, clock: Clock, set: bool, slots: &[u32], at: &[i64]) {
+        self.note(if set { "enable" } else { "cancel" });
+        assert!(self.descriptor.timers, "the function does not say that it sets timers");
+        assert!(slots.len() == at.len(), "{} slots and {} times", slots.len(), at.len());
+        for &slot in slots {
+            self.key(slot);
+        }
+        assert!(!at.contains(&Timestamp::UNKNOWN), "a timer at the smallest time, which stands for none");
+        let clock = match clock {
+            Clock::EventTime => TimerClock::EventTime,
+            Clock::ProcessingTime => TimerClock::ProcessingTime,
+        };
+        self.staged.borrow_mut().timers.push((clock, set, slots.to_vec(), at.to_vec()));
+    }
+
     fn forward(&mut self, output: u16, rows: &[u32]) {
         self.note("forward");
+        assert!(!self.of_timers, "a timer is no record that could be sent on");
         self.check_rows(output, rows);
         self.staged.borrow_mut().emits.push((output, Emit::Forward(rows.to_vec())));
     }

@@ -54,6 +54,9 @@
 //! the clock that [`Harness::set_now`] sets. What has expired stays in the state that a test looks at until
 //! it is written over; records do not see it.
 //!
+//! Timers fire when [`Harness::advance_watermark`], [`Harness::advance_clock`] or [`Harness::end_input`] lets their
+//! time come; [`Harness::timers`] tells which are pending. [`Timer`](crate::Timer) has an example.
+//!
 //! # Absent on purpose
 //! No purging of what has expired. No formats but JSON, and fields given as they are.
 
@@ -68,6 +71,7 @@ mod panics;
 mod record;
 mod run;
 mod store;
+mod timers;
 
 pub use emitted::Emitted;
 pub use harness::Harness;

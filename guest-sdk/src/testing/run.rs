@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::LogLevel;
 use crate::testing::Emitted;
+use crate::{LogLevel, Timer};
 
 /// What a run brought about; see the [module](super).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +30,7 @@ impl Run {
         self.outputs.get(name).unwrap_or_else(|| panic!("there is no output `{name}`: the function has {}", known()))
     }
 
-    /// The records given up on, in order.
+    /// The records given up on, in order, and the timers.
     #[must_use]
     pub fn bad_records(&self) -> &[BadRecord] {
         &self.bad_records
@@ -47,14 +47,21 @@ impl Run {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
     pub(super) index: usize,
+    pub(super) timer: Option<Timer>,
     pub(super) message: String,
 }
 
 impl BadRecord {
-    /// Which record of the run it was, from 0.
+    /// Which record of the run it was, from 0; which of its timers, if it was one.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// The timer that it was; `None` for a record.
+    #[must_use]
+    pub fn timer(&self) -> Option<Timer> {
+        self.timer
     }
 
     /// Why.

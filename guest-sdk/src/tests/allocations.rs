@@ -4,7 +4,7 @@ use allocation_counter::measure;
 
 use crate::bindings::state::Writes;
 use crate::bindings::telemetry::Level;
-use crate::bindings::types::{Cells, Column, FieldColumn, InputBatch, OptionalColumn, OutputBatch, Task};
+use crate::bindings::types::{Cells, Clock, Column, FieldColumn, InputBatch, OptionalColumn, OutputBatch, Task};
 use crate::function::Operator;
 use crate::glue::Runner;
 use crate::host::{self, Host};
@@ -88,6 +88,9 @@ impl Host for EmptyHost {
     }
     fn store(&mut self, _: u16, writes: &Writes) {
         assert_eq!(writes.slots.len(), self.slots);
+    }
+    fn set_timers(&mut self, _: Clock, _: bool, _: &[u32], _: &[i64]) {
+        unreachable!("no function here sets timers")
     }
     fn forward(&mut self, _: u16, rows: &[u32]) {
         assert_eq!(rows.len(), self.slots);

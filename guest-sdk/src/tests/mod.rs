@@ -9,4 +9,5 @@ mod inputs;
 mod outputs;
 mod schema;
 mod state;
+mod timers;
 mod ttl;

@@ -68,6 +68,7 @@ pub(crate) fn descriptor(descriptor: wit::Descriptor) -> Descriptor {
         wants_values: descriptor.wants_values,
         wants_headers: descriptor.wants_headers,
         assigns: descriptor.assigns,
+        timers: descriptor.timers,
         metrics: descriptor.metrics.into_iter().map(metric).collect(),
     }
 }

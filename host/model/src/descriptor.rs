@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FieldSpec, InputId, MetricId, OutputId, PointerError, StateId, pointer_steps};
+use crate::{FieldSpec, InputId, MetricId, OutputId, PointerError, StateId, TimerClock, pointer_steps};
 
 /// Which clock decides expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +121,9 @@ pub struct Descriptor {
     pub wants_headers: bool,
     /// Whether it gives key and event time itself.
     pub assigns: bool,
+    /// Whether it sets timers.
+    #[serde(default)]
+    pub timers: bool,
     /// Metrics, by [`MetricId`].
     pub metrics: Vec<MetricDescriptor>,
 }
@@ -162,6 +165,17 @@ pub enum DescriptorError {
         /// The state.
         name: String,
     },
+    /// A state with an id that is the host's own.
+    #[error("state `{name}` has the id {id}: expected one below {}", StateId::FIRST_RESERVED)]
+    StateIdReserved {
+        /// The state.
+        name: String,
+        /// The id.
+        id: StateId,
+    },
+    /// Timers without keys.
+    #[error("timers need a keyed function")]
+    TimersWithoutKey,
     /// Too many of something.
     #[error("{count} {what}: at most {most} are allowed")]
     TooMany {
@@ -217,11 +231,27 @@ impl Descriptor {
             if !ids.insert(state.id) {
                 return Err(DescriptorError::StateIdTwice { name: state.name.clone(), id: state.id });
             }
+            if state.id >= StateId::FIRST_RESERVED {
+                return Err(DescriptorError::StateIdReserved { name: state.name.clone(), id: state.id });
+            }
             if !self.keyed {
                 return Err(DescriptorError::StateWithoutKey { name: state.name.clone() });
             }
         }
+        if self.timers && !self.keyed {
+            return Err(DescriptorError::TimersWithoutKey);
+        }
         Ok(())
+    }
+
+    /// All that is kept for it by key: its states, and those that hold its timers.
+    #[must_use]
+    pub fn kept_states(&self) -> Vec<StateDescriptor> {
+        let mut states = self.states.clone();
+        if self.timers {
+            states.extend(TimerClock::ALL.map(TimerClock::state));
+        }
+        states
     }
 
     /// The state with the id `id`.

@@ -87,6 +87,18 @@ number! {
 impl EventTime {
     /// The time of a record that has none, and the watermark before anything is known.
     pub const UNKNOWN: Self = Self(i64::MIN);
+    /// The watermark after the last record of an input that has ended.
+    pub const END: Self = Self(i64::MAX);
+}
+
+impl SourceId {
+    /// In place of a source, for what timers cause: see [`crate::timer_of_origin`].
+    pub const TIMERS: Self = Self(u16::MAX);
+}
+
+impl StateId {
+    /// Ids from here on are the host's own.
+    pub const FIRST_RESERVED: Self = Self(0xFFF0);
 }
 
 impl KeyGroup {

@@ -19,6 +19,7 @@ mod ids;
 pub mod job;
 mod limits;
 mod pointer;
+mod timer;
 mod values;
 
 pub use batch::{Headers, OriginRun, Origins, RecordBatch, Routing};
@@ -38,6 +39,7 @@ pub use ids::{
 };
 pub use limits::{BatchLimits, DEFAULT_KEY_GROUPS, DEFAULT_QUEUE_BYTES, MAX_KEY_GROUPS, MAX_PARALLELISM};
 pub use pointer::{MAX_JSON_DEPTH, PointerError, pointer_steps};
+pub use timer::{TIMER_VALUE, TimerClock, timer_entry_key, timer_of_origin, timer_time};
 pub use values::{Span, Values};
 
 #[cfg(test)]

@@ -187,3 +187,40 @@ fn a_column_reserves_no_more_for_rows_it_repeats_than_it_holds() {
     assert!(selected.into_parts().0.capacity() <= 1 << 20);
     assert_eq!(column.select(&[0, 0, 1, 0]).bytes().len(), 3 << 20);
 }
+
+#[test]
+fn timers_lie_in_the_order_of_their_times() {
+    let times = [i64::MIN, -1, 0, 1, 1_700_000_000_000, i64::MAX];
+    let keys = times.map(timer_entry_key);
+    assert!(keys.is_sorted());
+    assert_eq!(keys.map(|key| timer_time(&key)), times.map(Some));
+    assert_eq!(timer_time(b"short"), None);
+    let mut origins = Origins::default();
+    origins.push(SourceId(0), SplitIndex(1), Position(7));
+    for clock in TimerClock::ALL {
+        origins.push_timer(clock, -5);
+    }
+    let timers: Vec<_> = (0..3).filter_map(|row| origins.get(row).map(timer_of_origin)).collect();
+    assert_eq!(timers, [None, Some((TimerClock::EventTime, -5)), Some((TimerClock::ProcessingTime, -5))]);
+}
+
+#[test]
+fn what_holds_timers_can_be_declared_by_no_function() {
+    let port = PortDescriptor { id: 0, name: "in".to_owned(), fields: vec![], schema: None };
+    let keyed = |states| Descriptor { inputs: vec![port.clone()], states, keyed: true, ..Descriptor::default() };
+    for clock in TimerClock::ALL {
+        let state = clock.state();
+        assert_eq!(TimerClock::of_state(state.id), Some(clock));
+        let by_name = StateDescriptor { id: StateId(0), ..state.clone() };
+        assert!(matches!(keyed(vec![by_name]).check(), Err(DescriptorError::Name { .. })), "{}", state.name);
+        let by_id = StateDescriptor { name: "mine".to_owned(), ..state.clone() };
+        assert_eq!(
+            keyed(vec![by_id]).check(),
+            Err(DescriptorError::StateIdReserved { name: "mine".to_owned(), id: state.id })
+        );
+    }
+    let with_timers = Descriptor { timers: true, ..keyed(vec![]) };
+    assert_eq!(with_timers.check(), Ok(()));
+    assert_eq!(with_timers.kept_states().len(), 2);
+    assert_eq!(Descriptor { keyed: false, ..with_timers }.check(), Err(DescriptorError::TimersWithoutKey));
+}

@@ -36,7 +36,7 @@ impl Guest for Fixture {
     fn describe() -> Descriptor {
         Descriptor {
             inputs: vec![], outputs: vec![], states: vec![], keyed: false, wants_values: false,
-            wants_headers: false, assigns: false, metrics: vec![],
+            wants_headers: false, assigns: false, timers: false, metrics: vec![],
         }
     }
     fn open(_: Task) -> Result<(), String> { Ok(()) }

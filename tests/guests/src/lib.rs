@@ -44,6 +44,7 @@ pub fn unkeyed() -> Descriptor {
         wants_values: true,
         wants_headers: false,
         assigns: false,
+        timers: false,
         metrics: vec![
             MetricDescriptor { name: "seen".into(), kind: MetricKind::Counter },
             MetricDescriptor { name: "level".into(), kind: MetricKind::Gauge },

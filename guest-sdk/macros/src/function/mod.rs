@@ -44,9 +44,11 @@ fn stub(item: &ItemStruct, error: &Error) -> TokenStream {
         #error
         impl ::tidegate::Stateless for #name {}
         impl ::tidegate::ReadsHeaders for #name {}
+        impl ::tidegate::SetsTimers for #name {}
         impl ::tidegate::Function for #name {
             const WANTS_HEADERS: bool = false;
             const ASSIGNS: bool = false;
+            const TIMERS: bool = false;
             fn describe(_: &mut ::tidegate::bindings::types::Descriptor) {}
             fn create(_: &str, _: u16) -> ::tidegate::Result<Self> {
                 ::std::unreachable!()
@@ -77,14 +79,16 @@ fn first_token(item: &Item) -> TokenStream {
 /// What the struct is not, or may do.
 fn markers(item: &ItemStruct, options: &Options, parts: &Parts) -> TokenStream {
     let name = &item.ident;
-    let stateless = (!parts.has_state()).then(|| quote!(impl ::tidegate::Stateless for #name {}));
+    let keeps = parts.has_state() || options.timers;
+    let stateless = (!keeps).then(|| quote!(impl ::tidegate::Stateless for #name {}));
     let headers = options.headers.then(|| quote!(impl ::tidegate::ReadsHeaders for #name {}));
-    quote!(#stateless #headers)
+    let timers = options.timers.then(|| quote!(impl ::tidegate::SetsTimers for #name {}));
+    quote!(#stateless #headers #timers)
 }
 
 fn implementation(item: &ItemStruct, options: &Options, parts: &Parts) -> TokenStream {
     let name = &item.ident;
-    let (headers, assigns) = (options.headers, options.assign);
+    let (headers, assigns, timers) = (options.headers, options.assign, options.timers);
     let describe = parts.members.iter().map(describe);
     let create = create(item, parts);
     let taking_part: Vec<_> = parts.members.iter().filter(|member| member.takes_part()).map(|m| &m.ident).collect();
@@ -106,6 +110,7 @@ fn implementation(item: &ItemStruct, options: &Options, parts: &Parts) -> TokenS
         impl ::tidegate::Function for #name {
             const WANTS_HEADERS: bool = #headers;
             const ASSIGNS: bool = #assigns;
+            const TIMERS: bool = #timers;
 
             fn describe(descriptor: &mut ::tidegate::bindings::types::Descriptor) {
                 let _ = &descriptor;

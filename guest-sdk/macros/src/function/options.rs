@@ -9,6 +9,7 @@ use syn::parse::Parser;
 pub(super) struct Options {
     pub(super) headers: bool,
     pub(super) assign: bool,
+    pub(super) timers: bool,
 }
 
 pub(super) fn parse(tokens: TokenStream) -> Result<Options> {
@@ -18,8 +19,10 @@ pub(super) fn parse(tokens: TokenStream) -> Result<Options> {
             options.headers = true;
         } else if meta.path.is_ident("assign") {
             options.assign = true;
+        } else if meta.path.is_ident("timers") {
+            options.timers = true;
         } else {
-            return Err(meta.error("`#[tidegate::function(...)]` takes `headers` and `assign`"));
+            return Err(meta.error("`#[tidegate::function(...)]` takes `headers`, `assign` and `timers`"));
         }
         Ok(())
     })

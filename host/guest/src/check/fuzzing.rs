@@ -224,6 +224,7 @@ fn descriptor(bytes: &mut Bytes) -> wit::Descriptor {
         wants_values: bytes.flag(),
         wants_headers: bytes.flag(),
         assigns: bytes.flag(),
+        timers: bytes.flag(),
         metrics: bytes.some(metric),
     }
 }
