@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use model::{
     Column, Descriptor, EventTime, FieldColumn, Headers, HostTime, InputId, JobName, MetricId, ModuleDigest,
-    OperatorUid, OptionalColumn, OutputId, Parallelism, RecordBatch, SlotIndex, StateId, SubtaskIndex, Values,
+    OperatorUid, OptionalColumn, OutputId, Parallelism, RecordBatch, SlotIndex, StateId, SubtaskIndex, TimerClock, Values,
 };
 
 use crate::{Error, KeyedState, SlotKeys};
@@ -46,7 +46,10 @@ pub enum RowKind {
 pub struct InputBatch {
     /// Which input they came on.
     pub input: InputId,
-    /// What each row is; empty when every row is an entry.
+    /// What each row is; empty when every row is an entry. Otherwise all are timers of one clock: rows without values,
+    /// fields and headers, of each key at most one, whose record key is their key. The time that one was set for is in
+    /// its origin ([`model::timer_of_origin`]); its event time is when it looks at state: that time, or for a timer of
+    /// processing time the watermark.
     pub kinds: Vec<RowKind>,
     /// The slot of each row; empty for a function that is not keyed.
     pub slots: Vec<u32>,
@@ -74,6 +77,20 @@ pub struct StateWrites {
     /// The write time of each, for a state that expires by event time: the event time of the record that
     /// wrote, or made, the entry. Empty: the latest of its slot's rows.
     pub written: Vec<EventTime>,
+}
+
+/// Timers to set, or to take back; one call, in the order of the calls with the others. A later word on the same timer
+/// wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimerRequest {
+    /// What they wait for.
+    pub clock: TimerClock,
+    /// Whether they are set; otherwise they are cancelled.
+    pub set: bool,
+    /// The slot of each.
+    pub slots: Vec<SlotIndex>,
+    /// Its time, milliseconds since 1970; as many as slots, none of them the smallest.
+    pub at_millis: Vec<i64>,
 }
 
 /// Records a function made.
@@ -143,6 +160,8 @@ pub struct LogLine {
 pub struct Staged {
     /// State writes, in the order of the calls.
     pub writes: Vec<StateWrites>,
+    /// Timers, likewise; only of a function whose descriptor has `timers`.
+    pub timers: Vec<TimerRequest>,
     /// Emits, in the order of the calls.
     pub emits: Vec<Emit>,
     /// Additions to counters and new values of gauges, in the order of the calls.
@@ -155,6 +174,7 @@ impl Staged {
     /// Forgets everything and keeps the room.
     pub fn clear(&mut self) {
         self.writes.clear();
+        self.timers.clear();
         self.emits.clear();
         self.metrics.clear();
         self.logs.clear();

@@ -26,7 +26,7 @@ pub use clock::Clock;
 pub use error::Error;
 pub use function::{
     Emit, Failure, FailureKind, FunctionFactory, InputBatch, LogLevel, LogLine, OutputRecords, ProcessError, RowKind,
-    Staged, StateWrites, Task, Turn, UserFunction,
+    Staged, StateWrites, Task, TimerRequest, Turn, UserFunction,
 };
 pub use object::{
     ListedObject, MAX_OBJECT_NAME_BYTES, MAX_OBJECT_SEGMENT_BYTES, OBJECT_BYTES, ObjectHandle, SnapshotStore,

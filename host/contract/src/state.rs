@@ -263,6 +263,20 @@ pub trait KeyedState: Send {
     /// The first error of `visit`; when the storage behind it fails.
     fn export(&mut self, visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), Error>) -> Result<(), Error>;
 
+    /// Calls `visit` for every entry of `states`, in no order: what is asked for when timers are restored, whose states
+    /// ([`model::TimerClock::state_id`]) are few entries of many. This looks through all that is there; a table that
+    /// finds the entries of a state by themselves does better.
+    ///
+    /// # Errors
+    /// As [`KeyedState::export`].
+    fn visit_states(
+        &mut self,
+        states: &[StateId],
+        visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.export(&mut |entry| if states.contains(&entry.state) { visit(entry) } else { Ok(()) })
+    }
+
     /// Puts an entry with its own write time. One whose key belongs to another subtask is an error.
     ///
     /// # Errors

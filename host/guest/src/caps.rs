@@ -21,7 +21,10 @@ pub const ROWS_OUT: usize = 1 << 20;
 /// Most state writes of a batch: 256 for each of 4096 records.
 pub const STATE_WRITES: usize = 1 << 20;
 
-/// Most calls of `emit` and `state.store` in a batch: a function that makes a few for each of 4096
+/// Most timers a batch may set or cancel, both clocks together: 256 for each of 4096 records.
+pub const TIMERS: usize = 1 << 20;
+
+/// Most calls of `emit`, `state.store` and `timers` in a batch: a function that makes a few for each of 4096
 /// records passes, one that loops is stopped before the host holds much for it.
 pub const STAGING_CALLS: usize = 1 << 16;
 

@@ -58,6 +58,8 @@ pub(crate) enum Violation {
     TooMany { what: &'static str, found: usize, most: usize },
     #[error("metric `{name}` is a {found}: {call} needs a {expected}")]
     MetricKind { name: String, found: &'static str, call: &'static str, expected: &'static str },
+    #[error("timer at {at}: the smallest time stands for none")]
+    TimerAtNone { at: usize },
     #[error("{0}")]
     Unavailable(&'static str),
 }
@@ -104,6 +106,14 @@ pub(crate) fn slots(which: &[u32], slots: usize) -> Result<(), Violation> {
 /// Moves numbers into their newtype; the vector is reused.
 pub(crate) fn slot_indexes(which: Vec<u32>) -> Vec<SlotIndex> {
     which.into_iter().map(SlotIndex).collect()
+}
+
+/// Times that a timer may have.
+pub(crate) fn timer_times(times: &[i64]) -> Result<(), Violation> {
+    match times.iter().position(|&time| time == EventTime::UNKNOWN.0) {
+        Some(at) => Err(Violation::TimerAtNone { at }),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn event_times(times: Vec<i64>) -> Vec<EventTime> {

@@ -22,3 +22,5 @@ pub mod recovery;
 pub mod restart;
 pub mod retention;
 pub mod schema;
+pub mod timers;
+pub mod watermark;

@@ -3,7 +3,7 @@
 //! Bytes are text where they are UTF-8 (`value`), else base64 (`value_base64`); so for keys and header
 //! values. `redrive` needs no more than this document to send the record through again.
 
-use model::{EventTime, ModuleDigest, OperatorUid, RecordBatch, SubtaskIndex};
+use model::{EventTime, ModuleDigest, OperatorUid, RecordBatch, SubtaskIndex, TimerClock};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Coordinates;
@@ -49,6 +49,16 @@ pub(crate) fn of_rejected(bytes: &[u8], length_bytes: u64, verdict: &Verdict<'_>
     document.insert("timestamp".to_owned(), Value::Null);
     document.insert("length_bytes".to_owned(), json!(length_bytes));
     put(&mut document, "value", Some(bytes));
+    Value::Object(document).to_string().into_bytes()
+}
+
+/// The document of a timer that could not be handled; it is gone, and there is no record to send through again.
+pub(crate) fn of_timer(key: &[u8], clock: TimerClock, at: i64, verdict: &Verdict<'_>) -> Vec<u8> {
+    let mut document = head(verdict);
+    document.insert("timestamp".to_owned(), Value::Null);
+    document.insert("timer".to_owned(), json!({ "clock": clock.name(), "at": at }));
+    put(&mut document, "key", Some(key));
+    put(&mut document, "value", None);
     Value::Object(document).to_string().into_bytes()
 }
 

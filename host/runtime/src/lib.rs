@@ -51,5 +51,5 @@ pub use graph::{
     Watermarks,
 };
 pub use handle::{Canceller, JobHandle, JobIdentity, Outcome, SplitPosition, Summary};
-pub use metrics::{JobSnapshot, OperatorKind, OperatorSnapshot};
+pub use metrics::{JobSnapshot, OperatorKind, OperatorSnapshot, TimerCounts};
 pub use start::start;

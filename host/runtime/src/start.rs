@@ -19,6 +19,7 @@ use crate::chain::logs::LogBook;
 use crate::chain::sink::SinkOperator;
 use crate::chain::source::SourceHead;
 use crate::chain::splits::SplitClocks;
+use crate::chain::timers::TimerTable;
 use crate::chain::{Chain, Head, Operator};
 use crate::control::Control;
 use crate::epochs::link::EpochLink;
@@ -162,7 +163,7 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
         (Some((_, scope)), Some(_)) => Some(Keeping::new(scope.key_groups.clone(), spec.parts.clone())),
         _ => None,
     };
-    let state = match spec.state {
+    let mut state = match spec.state {
         Some((backend, scope)) => {
             let opened = match durable.filter(|_| !spec.parts.is_empty()) {
                 Some(durable) => backend.restore(scope, &mut fetch(&spec.parts, durable.objects.as_ref())),
@@ -176,6 +177,14 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
     for lane in spec.outputs.iter_mut().flat_map(|port| &mut port.lanes) {
         lane.open()?;
     }
+    let timers = match &mut state {
+        Some(state) if spec.factory.descriptor().timers => {
+            let restored = TimerTable::restored(state.as_mut()).map_err(|error| spec.responsible.seam(&error))?;
+            spec.responsible.metrics.timers_pending.set(restored.len() as u64);
+            Some(Box::new(restored))
+        }
+        _ => None,
+    };
     let responsible = spec.responsible;
     let metrics = Arc::clone(&responsible.metrics);
     let logs = LogBook::new(shared.job.clone(), responsible.operator.clone(), responsible.subtask, metrics);
@@ -189,6 +198,7 @@ fn open_function(mut spec: FunctionSpec, shared: &Shared) -> Flow<Operator> {
         renew_instances: shared.settings.renew_instances,
         outputs: spec.outputs,
         state,
+        timers,
         keeping,
         clock: match durable {
             Some(durable) => HostClock::new(durable.link.least_now, DEFAULT_JUMP_LIMIT),

@@ -9,7 +9,7 @@ pub(crate) mod live;
 use std::sync::Arc;
 
 use contract::{FunctionFactory, InputBatch, ProcessError, Staged, Task, Turn, UserFunction};
-use model::{Column, Descriptor, EventTime, ModuleDigest, OptionalColumn, StateId, Values};
+use model::{Column, Descriptor, EventTime, ModuleDigest, OptionalColumn, StateId, Values, timer_of_origin};
 
 use crate::bindings::tidegate::flow::types as wit;
 use crate::check::{self, Violation};
@@ -192,6 +192,7 @@ impl GuestFunction {
             state: turn.state.take(),
             keys: Arc::clone(&turn.batch.keys),
             rows: u32::try_from(turn.batch.records.len()).expect("a batch has fewer than 2^32 rows"),
+            of_timers: !turn.batch.kinds.is_empty(),
             row_slots,
             times,
             staged,
@@ -295,12 +296,18 @@ struct Laid<'a> {
 impl<'a> Laid<'a> {
     fn out(batch: &'a InputBatch, descriptor: &Descriptor, scratch: &'a mut Scratch) -> Self {
         let records = &batch.records;
+        let of_timers = !batch.kinds.is_empty();
         scratch.values.clear();
-        if descriptor.wants_values {
+        if descriptor.wants_values && !of_timers {
             records.values.iter().for_each(|value| scratch.values.push(value));
         }
         scratch.timestamps.clear();
-        scratch.timestamps.extend(records.timestamps.iter().map(|time| time.0));
+        if of_timers {
+            let fired = (0..records.len()).filter_map(|row| records.origins.get(row).and_then(timer_of_origin));
+            scratch.timestamps.extend(fired.map(|(_, at)| at));
+        } else {
+            scratch.timestamps.extend(records.timestamps.iter().map(|time| time.0));
+        }
         let headers = records.headers.as_ref().filter(|_| descriptor.wants_headers);
         Self {
             batch,

@@ -22,6 +22,9 @@ impl Host {
     fn stage_forward(&mut self, output: u16, rows: Vec<u32>) -> Result<(), Refusal> {
         const CALL: &str = "emit.forward";
         self.admit(CALL)?;
+        if self.of_timers {
+            return Err(refuse(CALL)(Violation::Unavailable("a timer is no record that could be sent on")));
+        }
         let port = self.port(output).map_err(refuse(CALL))?;
         check::forwards(port).map_err(refuse(CALL))?;
         check::rising_rows("rows", &rows, self.rows).map_err(refuse(CALL))?;

@@ -76,6 +76,7 @@ pub(crate) struct Usage {
     staged_bytes: usize,
     rows_out: usize,
     state_writes: usize,
+    timers: usize,
     staging_calls: usize,
     metric_calls: usize,
     log_bytes: usize,
@@ -94,6 +95,8 @@ pub(crate) struct Host {
     state: Option<Box<dyn KeyedState>>,
     keys: Arc<SlotKeys>,
     rows: u32,
+    /// Whether the rows are timers.
+    of_timers: bool,
     /// The slot of each row, and its event time, for a function that keeps state.
     row_slots: Vec<u32>,
     times: Vec<EventTime>,
@@ -109,6 +112,8 @@ pub(crate) struct Loan {
     pub(crate) state: Option<Box<dyn KeyedState>>,
     pub(crate) keys: Arc<SlotKeys>,
     pub(crate) rows: u32,
+    /// Whether the rows are timers.
+    pub(crate) of_timers: bool,
     /// The slot of each row; nothing where no state is kept.
     pub(crate) row_slots: Vec<u32>,
     /// The event time of each, likewise.
@@ -128,6 +133,7 @@ impl Host {
             state: None,
             keys: Arc::default(),
             rows: 0,
+            of_timers: false,
             row_slots: Vec::new(),
             times: Vec::new(),
             staged: Staged::default(),
@@ -147,6 +153,7 @@ impl Host {
         self.state = loan.state;
         self.keys = loan.keys;
         self.rows = loan.rows;
+        self.of_timers = loan.of_timers;
         self.row_slots = loan.row_slots;
         self.times = loan.times;
         self.staged = loan.staged;
@@ -159,6 +166,7 @@ impl Host {
             state: self.state.take(),
             keys: std::mem::take(&mut self.keys),
             rows: std::mem::take(&mut self.rows),
+            of_timers: std::mem::take(&mut self.of_timers),
             row_slots: std::mem::take(&mut self.row_slots),
             times: std::mem::take(&mut self.times),
             staged: std::mem::take(&mut self.staged),
@@ -190,7 +198,7 @@ impl Host {
         let usage = &mut self.usage;
         usage.staging_calls += 1;
         usage.staged_bytes = usage.staged_bytes.saturating_add(bytes);
-        at_most("calls of emit and store", usage.staging_calls, caps::STAGING_CALLS)?;
+        at_most("calls of emit, store and timers", usage.staging_calls, caps::STAGING_CALLS)?;
         at_most("bytes", usage.staged_bytes, caps::STAGED_BYTES)
     }
 }

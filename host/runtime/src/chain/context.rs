@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::job::OnError;
 use model::{
     Barrier, BatchLimits, Blame, Column, EventTime, InputId, ModuleDigest, OperatorUid, Origins, Position, RecordBatch,
-    Retry, SourceId, SplitIndex, SubtaskIndex, Values,
+    Retry, SourceId, SplitIndex, SubtaskIndex, TimerClock, Values,
 };
 use protocol::on_error::{Fate, fate};
 
@@ -176,6 +176,8 @@ pub(crate) enum Bad<'a> {
     Record { batch: &'a RecordBatch, row: usize, key: Option<&'a [u8]> },
     /// What never became a record.
     Rejected(&'a contract::Rejected, SourceId),
+    /// A timer of a key.
+    Timer { key: &'a [u8], clock: TimerClock, at: i64 },
 }
 
 impl Bad<'_> {
@@ -183,6 +185,7 @@ impl Bad<'_> {
         match self {
             Bad::Record { batch, row, .. } => batch.origins.get(*row),
             Bad::Rejected(rejected, source) => Some((*source, rejected.split, rejected.position)),
+            Bad::Timer { .. } => None,
         }
     }
 }
@@ -218,6 +221,7 @@ impl Responsible {
                     Bad::Rejected(rejected, _) => {
                         dead_letter::of_rejected(&rejected.bytes, rejected.length_bytes, &verdict)
                     }
+                    Bad::Timer { key, clock, at } => dead_letter::of_timer(key, clock, at, &verdict),
                 };
                 context.keep(&document, origin.unwrap_or_default())
             }

@@ -8,9 +8,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{Failure, FailureKind, InputBatch, KeyedState, ProcessError, SlotKeys, Turn, UserFunction};
+use contract::{Emit, Failure, FailureKind, InputBatch, KeyedState, ProcessError, RowKind, SlotKeys, Turn, UserFunction};
 use fail::fail_point;
-use model::{Barrier, EventTime, HostTime, InputId, RecordBatch};
+use model::{Barrier, EventTime, HostTime, InputId, RecordBatch, TimerClock, timer_of_origin};
 use protocol::host_clock::HostClock;
 use protocol::isolation::{Course, Outcome, Pace, Search, Step};
 
@@ -20,6 +20,7 @@ use super::emits::{self, Leaving, OutputPort, Records};
 use super::keeping::Keeping;
 use super::logs::LogBook;
 use super::slots::{SlotTable, restore};
+use super::timers::{self, TimerTable};
 use super::times::{Cutter, Prepared};
 use crate::epochs::handed::{HandedPart, StateNow};
 
@@ -38,13 +39,16 @@ pub(crate) struct FunctionOperator {
     /// Whether some of its state expires by event time.
     pub(super) looks_by_event_time: bool,
     renew_instances: bool,
-    outputs: Vec<OutputPort>,
+    pub(super) outputs: Vec<OutputPort>,
+    /// `None` for a function that sets none.
+    pub(super) timers: Option<Box<TimerTable>>,
+    pub(super) watermark: EventTime,
     pub(super) slots: SlotTable,
     pub(super) turn: Turn,
     pub(super) prepared: Option<Prepared>,
     pub(super) cutter: Cutter,
     pub(super) now: HostTime,
-    clock: HostClock,
+    pub(super) clock: HostClock,
     logs: LogBook,
     batches_until_stats: u32,
     pace: Pace,
@@ -61,11 +65,27 @@ pub(crate) struct FunctionParts {
     pub(crate) renew_instances: bool,
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) state: Option<Box<dyn KeyedState>>,
+    /// Its timers; `None` for a function that sets none.
+    pub(crate) timers: Option<Box<TimerTable>>,
     /// How its state is kept; `None` for a function without state, or in a job without checkpoints.
     pub(crate) keeping: Option<Keeping>,
     /// Processing time.
     pub(crate) clock: HostClock,
     pub(crate) logs: LogBook,
+}
+
+/// What the rows of a turn are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub(super) input: InputId,
+    pub(super) kind: RowKind,
+}
+
+impl Rows {
+    /// Records that came on `input`.
+    pub(super) fn records(input: InputId) -> Self {
+        Self { input, kind: RowKind::Entry }
+    }
 }
 
 impl FunctionOperator {
@@ -79,6 +99,8 @@ impl FunctionOperator {
             cutter: Cutter::default(),
             renew_instances: parts.renew_instances,
             outputs: parts.outputs,
+            timers: parts.timers,
+            watermark: EventTime::UNKNOWN,
             slots: SlotTable::default(),
             turn: Turn { state: parts.state, ..Turn::default() },
             now: parts.clock.last(),
@@ -98,19 +120,18 @@ impl FunctionOperator {
         if self.is_keyed && batch.routing.is_none() {
             return Err(self.responsible.broken("a batch of a keyed function came without keys"));
         }
-        let clock = context.control.clock();
-        self.now = self.clock.read(clock.now(), clock.elapsed());
+        self.read_clock(context);
         if self.looks_by_event_time {
             self.process_by_time(input, batch, context)?;
         } else {
-            self.process_part(input, batch, context)?;
+            self.process_part(Rows::records(input), batch, context)?;
         }
         self.learn_completed(context);
         self.after_batch()
     }
 
     /// Handles rows that see the same of the state.
-    pub(super) fn process_part(&mut self, input: InputId, batch: RecordBatch, context: &mut Context) -> Flow {
+    pub(super) fn process_part(&mut self, of: Rows, batch: RecordBatch, context: &mut Context) -> Flow {
         let rows = u32::try_from(batch.len()).expect("a batch has fewer than 2^32 rows");
         let mut search = Search::in_pieces(rows, self.pace.most());
         let mut course = Course::default();
@@ -122,7 +143,7 @@ impl FunctionOperator {
                 Step::Condemn { row } => {
                     course.had_bad_row = true;
                     let failure: Failure = failure.take().expect("a row is condemned for the failure before");
-                    self.condemn(&whole, row, &failure, context)?;
+                    self.condemn(of, &whole, row, &failure, context)?;
                 }
                 Step::Try { rows: tried, fresh } => {
                     if fresh {
@@ -135,7 +156,7 @@ impl FunctionOperator {
                     }
                     let part =
                         if is_whole { mem::take(&mut whole) } else { whole.select(&tried.clone().collect::<Vec<_>>()) };
-                    match self.attempt(input, part, context)? {
+                    match self.attempt(of, part, context)? {
                         Attempt::Applied => {
                             course.longest_applied = course.longest_applied.max(tried.end - tried.start);
                             search.report(Outcome::Applied);
@@ -184,7 +205,7 @@ impl FunctionOperator {
     }
 
     /// Lets the table purge what the last complete checkpoint allows.
-    fn learn_completed(&mut self, context: &Context) {
+    pub(super) fn learn_completed(&mut self, context: &Context) {
         if let (Some(state), Some(keeping), Some(epochs)) = (&mut self.turn.state, &mut self.keeping, &context.epochs)
             && let Some(watermark) = keeping.completed(epochs.completed())
         {
@@ -208,11 +229,11 @@ impl FunctionOperator {
 
     /// One call of the function, and all its effects if it succeeds. Its log lines are written unless its rows
     /// are tried again, which says the same once more.
-    fn attempt(&mut self, input: InputId, part: RecordBatch, context: &mut Context) -> Flow<Attempt> {
+    fn attempt(&mut self, of: Rows, part: RecordBatch, context: &mut Context) -> Flow<Attempt> {
         let rows = part.len();
         let had_state = self.turn.state.is_some();
         let is_last_try = rows == 1 && self.function.is_fresh();
-        let keys = self.fill_turn(input, part);
+        let keys = self.fill_turn(of, part);
         let called = self.function.process(&mut self.turn);
         if had_state && self.turn.state.is_none() {
             return Err(self.responsible.broken("the function did not give its state back"));
@@ -233,14 +254,16 @@ impl FunctionOperator {
         let mut routing = records.routing.take();
         let prepared = match found {
             Some(failure) => Err(failure),
-            None => emits::prepare(&mut self.turn.staged.emits, &records, &mut self.outputs),
+            None => self.check_staged(of, keys.hashes.len()).and_then(|()| {
+                emits::prepare(&mut self.turn.staged.emits, &records, &mut self.outputs)
+            }),
         };
         if prepared.is_ok() || is_last_try {
             self.logs.write(&mut self.turn.staged.logs, &records, context);
         }
         match prepared {
             Ok(leaving) => {
-                self.apply()?;
+                self.apply(&timers::fired(of, &records.origins))?;
                 fail_point!("after-state-write");
                 self.leave(leaving, records, context)?;
                 Ok(Attempt::Applied)
@@ -258,23 +281,41 @@ impl FunctionOperator {
     }
 
     /// Makes the turn of `part`. Returns the keys of its slots, for [`restore`].
-    fn fill_turn(&mut self, input: InputId, mut part: RecordBatch) -> Arc<SlotKeys> {
+    fn fill_turn(&mut self, of: Rows, mut part: RecordBatch) -> Arc<SlotKeys> {
         self.turn.staged.clear();
         let (slots, keys) = self.slots_of(&mut part);
         self.turn.batch = InputBatch {
-            input,
-            kinds: Vec::new(),
+            input: of.input,
+            kinds: if of.kind == RowKind::Entry { Vec::new() } else { vec![of.kind; part.len()] },
             slots,
             keys: Arc::clone(&keys),
             records: part,
-            watermark: EventTime::UNKNOWN,
+            watermark: self.watermark,
             now: self.now,
         };
         keys
     }
 
-    /// Applies what the turn wrote and counted.
-    fn apply(&mut self) -> Flow {
+    /// Whether what the turn wants done can be, as far as only the engine can tell.
+    fn check_staged(&self, of: Rows, slots: usize) -> Result<(), Failure> {
+        let is_forward = |emit: &Emit| matches!(emit, Emit::Forward { .. });
+        if of.kind != RowKind::Entry && self.turn.staged.emits.iter().any(is_forward) {
+            let message = "a timer is no record that could be sent on".to_owned();
+            return Err(Failure { kind: FailureKind::Contract, row: None, message });
+        }
+        timers::check(&self.turn.staged.timers, self.timers.is_some(), slots)
+    }
+
+    /// Applies what the turn wrote, set and counted, and the end of the timers that it was made of.
+    fn apply(&mut self, fired: &[(TimerClock, i64)]) -> Flow {
+        if let Some(timers) = &mut self.timers {
+            let staged = &mut self.turn.staged;
+            let done = timers.take(&self.turn.batch.keys, fired, &mut staged.timers, &mut staged.writes);
+            let metrics = &self.responsible.metrics;
+            metrics.timers_set.add_len(done.set);
+            metrics.timers_fired.add_len(done.fired);
+            metrics.timers_pending.set(timers.len() as u64);
+        }
         let writes = &self.turn.staged.writes;
         if let Some(state) = &mut self.turn.state
             && !writes.is_empty()
@@ -316,10 +357,17 @@ impl FunctionOperator {
         Ok(())
     }
 
-    fn condemn(&mut self, batch: &RecordBatch, row: u32, failure: &Failure, context: &mut Context) -> Flow {
+    fn condemn(&mut self, of: Rows, batch: &RecordBatch, row: u32, failure: &Failure, context: &mut Context) -> Flow {
         let row = row as usize;
         let key =
             batch.routing.as_ref().filter(|routing| row < routing.keys.len()).map(|routing| routing.keys.get(row));
+        let timer = batch.origins.get(row).and_then(timer_of_origin).filter(|_| of.kind != RowKind::Entry);
+        if let (Some(key), Some((clock, at))) = (key, timer) {
+            let mut wrong = wrong_of(failure, "process");
+            wrong.message = format!("{}: {}", timers::described(clock, at, key), wrong.message);
+            self.responsible.deal(Bad::Timer { key, clock, at }, &wrong, context)?;
+            return self.forget_timer(key, clock, at);
+        }
         self.responsible.deal(Bad::Record { batch, row, key }, &wrong_of(failure, "process"), context)
     }
 
@@ -328,7 +376,7 @@ impl FunctionOperator {
         self.function.renew().map_err(|error| self.responsible.seam(&error))
     }
 
-    fn after_batch(&mut self) -> Flow {
+    pub(super) fn after_batch(&mut self) -> Flow {
         self.responsible.metrics.fuel_used.set(self.function.fuel_used());
         if let Some(state) = &mut self.turn.state {
             state.maintain(MAINTAIN_BYTES).map_err(|error| self.responsible.seam(&error))?;

@@ -9,8 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Barrier, InputId, RecordBatch, StreamElement};
+use model::{Barrier, EventTime, InputId, RecordBatch, StreamElement};
 use protocol::alignment::{Alignment, Error, Step};
+use protocol::watermark::WatermarkMerge;
 
 use super::context::{Context, Flow, Stop};
 use crate::queue::{Received, Receiver, Signal};
@@ -31,6 +32,7 @@ pub(crate) struct Gate {
     /// The place among the open ones that is asked next.
     next: usize,
     alignment: Alignment,
+    watermarks: WatermarkMerge,
     /// When the first barrier of the epoch that aligns came.
     aligning_since: Duration,
     arrival: Arc<Signal>,
@@ -41,6 +43,8 @@ pub(crate) struct Gate {
 pub(crate) enum Arrived {
     /// A batch for an input.
     Batch(InputId, RecordBatch),
+    /// No earlier event time follows on any inlet.
+    Watermark(EventTime),
     /// Every live inlet has delivered this barrier, the first of them at this time.
     Barrier(Barrier, Duration),
     /// Nothing now.
@@ -55,7 +59,8 @@ impl Gate {
     pub(crate) fn new(inlets: Vec<Inlet>, arrival: Arc<Signal>) -> Self {
         let open = (0..inlets.len()).collect();
         let alignment = Alignment::new(inlets.len());
-        Self { inlets, open, next: 0, alignment, aligning_since: Duration::ZERO, arrival }
+        let watermarks = WatermarkMerge::new(inlets.len());
+        Self { inlets, open, next: 0, alignment, watermarks, aligning_since: Duration::ZERO, arrival }
     }
 
     pub(crate) fn bind(&self) {
@@ -102,8 +107,12 @@ impl Gate {
                         return Ok(arrived);
                     }
                 }
-                Received::Element(other) => {
-                    return Ok(Arrived::Unexpected(format!("expected a batch, a barrier or the end, found {other:?}")));
+                Received::Element(StreamElement::Watermark(watermark)) => {
+                    self.next = turn + 1;
+                    asked = 0;
+                    if let Some(raised) = self.watermarks.note(at, watermark) {
+                        return Ok(Arrived::Watermark(raised));
+                    }
                 }
                 Received::Empty => {
                     self.next = turn + 1;

@@ -7,7 +7,6 @@ use model::{Barrier, Epoch, EventTime, KeyGroupRange, ObjectHandle};
 use protocol::assignment_of_parts::{add_delta, is_image_due};
 use protocol::manifest::Part;
 
-use super::splits::NO_SPLITS;
 use crate::epochs::handed::Kept;
 
 /// Barriers that are remembered until a checkpoint is complete. A forgotten one delays a purge to the next.
@@ -56,7 +55,7 @@ impl Keeping {
         while let Some((_, known)) = self.marks.pop_front_if(|(marked, _)| *marked <= epoch) {
             watermark = Some(known);
         }
-        watermark.filter(|known| *known != NO_SPLITS && *known != EventTime::UNKNOWN)
+        watermark.filter(|known| *known != EventTime::END && *known != EventTime::UNKNOWN)
     }
 }
 

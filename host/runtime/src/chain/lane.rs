@@ -49,6 +49,11 @@ impl Lane {
         self.edges.iter_mut().try_for_each(|edge| edge.target.tick(now, is_idle, context))
     }
 
+    /// Says to who reads it in other threads that nothing before `watermark` follows.
+    pub(crate) fn watermark(&mut self, watermark: EventTime, context: &Context) {
+        self.edges.iter_mut().for_each(|edge| edge.target.watermark(watermark, context));
+    }
+
     /// Sends everything, and the barrier after it.
     pub(crate) fn barrier(&mut self, barrier: Barrier, context: &mut Context) -> Flow {
         self.edges.iter_mut().try_for_each(|edge| edge.target.barrier(barrier, context))

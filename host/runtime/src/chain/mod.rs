@@ -8,7 +8,8 @@
 //! # Invariants
 //! 1. A barrier passes the operators as the end does: each gets it after everything before it was handled,
 //!    upstream first; the dead letters get it last.
-//! 2. When the head has ended, each operator is closed after everything for it was handled, upstream
+//! 2. A watermark passes them likewise: each operator fires the timers that are due before who reads it hears of it.
+//! 3. When the head has ended, each operator is closed after everything for it was handled, upstream
 //!    first: end of input is the last thing that any consumer sees.
 
 pub(crate) mod assign;
@@ -26,12 +27,13 @@ pub(crate) mod sink;
 pub(crate) mod slots;
 pub(crate) mod source;
 pub(crate) mod splits;
+pub(crate) mod timers;
 mod times;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{InputId, RecordBatch};
+use model::{EventTime, InputId, RecordBatch};
 
 use self::context::{Context, Delivery, Flow, Responsible, Stop};
 use self::function::FunctionOperator;
@@ -66,6 +68,8 @@ pub(crate) struct Chain {
 impl Chain {
     /// Runs to the end of input, or until it or the job stops.
     pub(crate) fn run(mut self) -> Flow {
+        // What was read before a restore is known before anything is read after it.
+        self.raise()?;
         loop {
             if self.context.control.is_stopped() {
                 return Err(Stop::Quiet);
@@ -100,14 +104,45 @@ impl Chain {
         let progress = source.poll(&mut self.context)?;
         watch.stop(&source.responsible.metrics, &self.context);
         match progress {
-            Progress::End => return Ok(self.context.epochs.is_none()),
+            Progress::End => {
+                self.raise()?;
+                return Ok(self.context.epochs.is_none());
+            }
             Progress::Some => {
                 self.drain()?;
+                self.raise()?;
                 self.tick(false)?;
             }
-            Progress::Idle(rest) => self.rest(rest)?,
+            Progress::Idle(rest) => {
+                self.raise()?;
+                self.rest(rest)?;
+            }
         }
         Ok(false)
+    }
+
+    /// Lets the watermark of a source go on, where event time has.
+    fn raise(&mut self) -> Flow {
+        let Head::Source(source) = &mut self.head else { return Ok(()) };
+        match source.raise(&self.context) {
+            Some(watermark) => self.rise(watermark),
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing before `watermark` follows: each operator fires its timers before it says so itself.
+    fn rise(&mut self, watermark: EventTime) -> Flow {
+        self.drain()?;
+        for at in 0..self.operators.len() {
+            if let Some(Operator::Function(function)) = self.operators.get_mut(at) {
+                function.rise(watermark);
+            }
+            self.drain()?;
+            if let Some(Operator::Function(function)) = self.operators.get_mut(at) {
+                function.pass_watermark(&self.context);
+            }
+        }
+        Ok(())
     }
 
     /// Waits until it is woken, something is due, or `rest` is over.
@@ -130,6 +165,10 @@ impl Chain {
                 self.drain()?;
                 self.tick(false)?;
             }
+            Arrived::Watermark(watermark) => {
+                self.rise(watermark)?;
+                self.tick(false)?;
+            }
             Arrived::Barrier(barrier, since) => self.pass(barrier, since)?,
             Arrived::Nothing => {
                 self.tick(true)?;
@@ -148,12 +187,30 @@ impl Chain {
         Ok(false)
     }
 
-    /// Handles everything that waits inside the chain.
+    /// Handles everything that waits inside the chain, timers that are due among it.
     fn drain(&mut self) -> Flow {
-        while let Some(Delivery { operator, input, batch }) = self.context.pending.pop_front() {
-            self.deliver(operator, input, batch)?;
+        loop {
+            while let Some(Delivery { operator, input, batch }) = self.context.pending.pop_front() {
+                self.deliver(operator, input, batch)?;
+            }
+            if !self.fire()? {
+                return Ok(());
+            }
         }
-        Ok(())
+    }
+
+    /// Fires a batch of timers of the first operator that has some which are due. False: none has.
+    fn fire(&mut self) -> Flow<bool> {
+        for operator in &mut self.operators {
+            let Operator::Function(function) = operator else { continue };
+            let watch = Watch::start(&self.context);
+            if function.fire(&mut self.context)? {
+                watch.stop(&function.responsible.metrics, &self.context);
+                // Timers may go on firing for long.
+                return if self.context.control.is_stopped() { Err(Stop::Quiet) } else { Ok(true) };
+            }
+        }
+        Ok(false)
     }
 
     fn deliver(&mut self, operator: usize, input: InputId, batch: RecordBatch) -> Flow {
@@ -173,6 +230,12 @@ impl Chain {
 
     /// Sends and flushes what is due.
     fn tick(&mut self, is_idle: bool) -> Flow {
+        for operator in &mut self.operators {
+            if let Operator::Function(function) = operator {
+                function.look_at_clock(&self.context);
+            }
+        }
+        self.drain()?;
         let now = self.context.elapsed();
         if let Head::Source(source) = &mut self.head {
             source.tick(now, is_idle, &mut self.context)?;
@@ -186,14 +249,14 @@ impl Chain {
         self.context.tick(now, is_idle)
     }
 
-    /// How long until a sink wants to be flushed.
+    /// How long until a sink wants to be flushed, or a timer to be looked at.
     fn due_in(&self) -> Option<Duration> {
-        let dues = self.operators.iter().filter_map(|operator| match operator {
-            Operator::Sink(sink) => sink.due(),
-            Operator::Function(_) => None,
-        });
         let now = self.context.elapsed();
-        dues.min().map(|due| due.saturating_sub(now))
+        let dues = self.operators.iter().filter_map(|operator| match operator {
+            Operator::Sink(sink) => sink.due().map(|due| due.saturating_sub(now)),
+            Operator::Function(function) => function.due_in(),
+        });
+        dues.min()
     }
 
     /// Waits, and counts the time as idle for every operator of the chain.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Barrier, InputId, RecordBatch, StreamElement, SubtaskIndex};
+use model::{Barrier, EventTime, InputId, RecordBatch, StreamElement, SubtaskIndex};
 use protocol::batching::{self, Gathered};
 use protocol::key_group::group_of;
 
@@ -14,18 +14,23 @@ use crate::queue::Sender;
 /// copies their values.
 const WORTH_SENDING: usize = 8;
 
+/// What a watermark weighs in a queue: about what it takes, so that no number of them is free.
+const WATERMARK_BYTES: usize = 64;
+
 /// One queue, and what is being gathered for it.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     sender: Sender<StreamElement>,
     batches: Vec<RecordBatch>,
     gathered: Gathered,
+    /// A watermark that follows what is gathered.
+    watermark: Option<EventTime>,
     since: Duration,
 }
 
 impl Outlet {
     pub(crate) fn new(sender: Sender<StreamElement>) -> Self {
-        Self { sender, batches: Vec::new(), gathered: Gathered::default(), since: Duration::ZERO }
+        Self { sender, batches: Vec::new(), gathered: Gathered::default(), watermark: None, since: Duration::ZERO }
     }
 
     /// Takes a batch; sends it, or gathers it with others.
@@ -56,6 +61,14 @@ impl Outlet {
         self.close_if_due(now, is_idle, context)
     }
 
+    /// Sends a watermark after what is gathered, with it or when it would be sent.
+    pub(crate) fn watermark(&mut self, watermark: EventTime, context: &Context) {
+        if self.batches.is_empty() && self.watermark.is_none() {
+            self.since = context.elapsed();
+        }
+        self.watermark = Some(watermark);
+    }
+
     /// Sends everything, and the barrier after it.
     pub(crate) fn barrier(&mut self, barrier: Barrier, context: &mut Context) -> Flow {
         self.flush(context)?;
@@ -70,6 +83,10 @@ impl Outlet {
 
     fn close_if_due(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {
         self.gathered.age = now.saturating_sub(self.since);
+        if self.batches.is_empty() {
+            let is_due = self.watermark.is_some() && (is_idle || self.gathered.age >= context.limits.max_age);
+            return if is_due { self.flush(context) } else { Ok(()) };
+        }
         match batching::close(&context.limits, &self.gathered, is_idle) {
             Some(_) => self.flush(context),
             None => Ok(()),
@@ -77,13 +94,16 @@ impl Outlet {
     }
 
     fn flush(&mut self, context: &mut Context) -> Flow {
-        if self.batches.is_empty() {
-            return Ok(());
+        if !self.batches.is_empty() {
+            self.gathered = Gathered::default();
+            let batch = concatenate(std::mem::take(&mut self.batches));
+            let weight = batch.weight_bytes();
+            self.put(StreamElement::Batch(batch), weight, context)?;
         }
-        self.gathered = Gathered::default();
-        let batch = concatenate(std::mem::take(&mut self.batches));
-        let weight = batch.weight_bytes();
-        self.put(StreamElement::Batch(batch), weight, context)
+        match self.watermark.take() {
+            Some(watermark) => self.put(StreamElement::Watermark(watermark), WATERMARK_BYTES, context),
+            None => Ok(()),
+        }
     }
 
     fn put(&mut self, element: StreamElement, weight: usize, context: &mut Context) -> Flow {
@@ -180,6 +200,10 @@ impl Target {
 
     pub(crate) fn tick(&mut self, now: Duration, is_idle: bool, context: &mut Context) -> Flow {
         self.outlets().iter_mut().try_for_each(|outlet| outlet.tick(now, is_idle, context))
+    }
+
+    pub(crate) fn watermark(&mut self, watermark: EventTime, context: &Context) {
+        self.outlets().iter_mut().for_each(|outlet| outlet.watermark(watermark, context));
     }
 
     pub(crate) fn barrier(&mut self, barrier: Barrier, context: &mut Context) -> Flow {

@@ -36,6 +36,8 @@ pub(crate) struct SourceHead {
     /// What the reader has passed over so far, by name.
     passed_over: BTreeMap<&'static str, u64>,
     polls_until_look: u32,
+    /// The last watermark that was said.
+    said: EventTime,
     /// The last epoch whose barrier was sent.
     sent: Epoch,
     /// Whether the reader came to its end.
@@ -84,6 +86,7 @@ impl SourceHead {
             lane,
             passed_over: BTreeMap::new(),
             polls_until_look: 0,
+            said: EventTime::UNKNOWN,
             sent: Epoch(0),
             is_at_end: false,
             has_stopped: false,
@@ -144,6 +147,22 @@ impl SourceHead {
         self.responsible.hand_over(barrier, arrival, arrival.arrived, HandedPart::Source(splits), context);
         self.lane.barrier(barrier, context)?;
         Ok(barrier)
+    }
+
+    /// Says how far event time has come, where it has come further: it was read to here, and where the input ended by
+    /// itself, to the end of all time.
+    pub(crate) fn raise(&mut self, context: &Context) -> Option<EventTime> {
+        let watermark = match &mut self.lane.clocks {
+            _ if self.is_at_end => EventTime::END,
+            Some(clocks) => clocks.said(|split| self.reader.has_ended(split)),
+            None => return None,
+        };
+        if watermark <= self.said {
+            return None;
+        }
+        self.said = watermark;
+        self.lane.watermark(watermark, context);
+        Some(watermark)
     }
 
     /// Reads once and sends on what came.

@@ -14,14 +14,22 @@ use crate::metrics::SubtaskMetrics;
 /// The name under which event times that are too far ahead are counted.
 const AHEAD: &str = "event-time-ahead";
 
-/// What a subtask that reads no split says: it holds no watermark back.
-pub(crate) const NO_SPLITS: EventTime = EventTime(i64::MAX);
+/// Where the event time of a split stood when it was last read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplitClock {
+    pub(crate) split: SplitIndex,
+    pub(crate) greatest: EventTime,
+    /// Whether nothing followed then.
+    pub(crate) ended: bool,
+}
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct SplitClocks {
     clock: EventClock,
-    has_splits: bool,
+    splits: Vec<SplitIndex>,
+    /// Whether it is known how far records are out of order.
+    is_declared: bool,
     /// How many times that are too far ahead were counted so far.
     counted: u64,
     metrics: Arc<SubtaskMetrics>,
@@ -29,15 +37,18 @@ pub(crate) struct SplitClocks {
 
 impl SplitClocks {
     /// Clocks that stand where they stood when the splits were last read.
-    pub(crate) fn new(clocks: Vec<(SplitIndex, EventTime)>, rules: Watermarks, metrics: Arc<SubtaskMetrics>) -> Self {
+    pub(crate) fn new(clocks: Vec<SplitClock>, rules: Watermarks, metrics: Arc<SubtaskMetrics>) -> Self {
         let Watermarks { max_out_of_orderness, max_ahead } = rules;
         let spec = WatermarkSpec { max_out_of_orderness, max_ahead: max_ahead.unwrap_or(Duration::MAX) };
         let mut clock = EventClock::new(&spec);
-        let has_splits = !clocks.is_empty();
-        for (split, greatest) in clocks {
-            clock.add(split, greatest);
+        let splits = clocks.iter().map(|known| known.split).collect();
+        for known in clocks {
+            clock.add(known.split, known.greatest);
+            if known.ended {
+                clock.end(known.split);
+            }
         }
-        Self { clock, has_splits, counted: 0, metrics }
+        Self { clock, splits, is_declared: rules.are_declared(), counted: 0, metrics }
     }
 
     /// Takes the times of a batch into account.
@@ -64,8 +75,21 @@ impl SplitClocks {
         self.clock.greatest(split)
     }
 
-    /// No earlier event time is expected: the least over the splits. Unknown while one that goes on has had none.
+    /// No earlier event time is expected: the least over the splits. Unknown while one that goes on has had none; who
+    /// reads no split holds nothing back.
     pub(crate) fn watermark(&mut self) -> EventTime {
-        if self.has_splits { self.clock.watermark() } else { NO_SPLITS }
+        if self.splits.is_empty() { EventTime::END } else { self.clock.watermark() }
+    }
+
+    /// What is said in band: the same, where it is declared how far records are out of order. `has_ended` knows of
+    /// which splits nothing follows for now.
+    pub(crate) fn said(&mut self, has_ended: impl Fn(SplitIndex) -> bool) -> EventTime {
+        if !self.is_declared {
+            return EventTime::UNKNOWN;
+        }
+        for &split in self.splits.iter().filter(|split| has_ended(**split)) {
+            self.clock.end(split);
+        }
+        self.watermark()
     }
 }

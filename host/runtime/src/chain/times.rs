@@ -15,7 +15,7 @@ use contract::{LookTimes, SlotKeys};
 use model::{EventTime, HostTime, InputId, RecordBatch, SlotIndex};
 
 use super::context::{Bad, Context, Flow, Wrong};
-use super::function::FunctionOperator;
+use super::function::{FunctionOperator, Rows};
 use super::slots::restore;
 use crate::batches::rows_without;
 
@@ -52,14 +52,14 @@ impl FunctionOperator {
             let mut part = if is_whole { mem::take(&mut batch) } else { select(&batch, from, to) };
             let same = self.rows_that_see_the_same(&mut part)?;
             if same == to - from {
-                self.process_part(input, part, context)?;
+                self.process_part(Rows::records(input), part, context)?;
                 ahead = ahead.saturating_mul(2);
             } else {
                 let head = select(&part, 0, same);
                 if is_whole {
                     batch = part;
                 }
-                self.process_part(input, head, context)?;
+                self.process_part(Rows::records(input), head, context)?;
                 ahead = LEAST_AHEAD.max(same * 2);
             }
             from += same;

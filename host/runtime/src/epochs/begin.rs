@@ -30,6 +30,7 @@ use super::status::Status;
 use super::stock::Stock;
 use super::sweep::SweepRules;
 use super::work::{Medium, Pool};
+use crate::chain::splits::SplitClock;
 use crate::control::Control;
 use crate::graph::{Checked, JobGraph};
 use crate::handle::{EpochsHandle, JobIdentity};
@@ -314,7 +315,8 @@ fn resume(specs: &mut [ChainSpec], manifest: &Manifest) {
                     assignment.identity.clone_from(&state.identity);
                 }
                 let greatest = state.map_or(EventTime::UNKNOWN, |state| state.greatest_event_time);
-                clocks.push((assignment.split.index, greatest));
+                let ended = state.is_some_and(|state| state.ended);
+                clocks.push(SplitClock { split: assignment.split.index, greatest, ended });
             }
             source.clocks = Some(clocks);
         }

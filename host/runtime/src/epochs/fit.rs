@@ -53,8 +53,8 @@ pub(crate) fn fit(graph: &JobGraph, mut manifest: Manifest, drops: &Drops) -> Re
             *known = OperatorState::default();
         } else if !known.parts.is_empty() {
             check_key(node, known)?;
-            let declared = &node.factory.descriptor().states;
-            known.states.iter().try_for_each(|state| fits(&node.uid, state, declared, drops))?;
+            let declared = node.factory.descriptor().kept_states();
+            known.states.iter().try_for_each(|state| fits(&node.uid, state, &declared, drops))?;
         }
     }
     Ok(manifest)

@@ -71,7 +71,7 @@ impl Shape {
                 .map(|node| Function {
                     uid: node.uid.clone(),
                     module: node.factory.digest(),
-                    states: node.factory.descriptor().states.clone(),
+                    states: node.factory.descriptor().kept_states(),
                     key: node.key.as_ref().map(ToString::to_string),
                 })
                 .collect(),

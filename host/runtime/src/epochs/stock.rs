@@ -16,7 +16,6 @@ use protocol::manifest::{CheckpointKind, Manifest, Part, PendingEpoch, SinkState
 
 use super::handed::SplitNow;
 use super::shape::Shape;
-use crate::chain::splits::NO_SPLITS;
 use crate::registry::Registry;
 
 /// What one subtask handed over for one epoch, once it is durable.
@@ -90,7 +89,7 @@ impl Stock {
         manifest.kind = kind;
         manifest.key_hash = key_group::ALGORITHM.to_owned();
         manifest.host_clock = self.last.host_clock.max(now);
-        manifest.watermark = NO_SPLITS;
+        manifest.watermark = EventTime::END;
         self.begin_operators(&mut manifest);
         let mut parts = self.parts.clone();
         for (&of, subtasks) in self.durable.range(owed_from..=epoch) {
@@ -116,7 +115,7 @@ impl Stock {
                 }
             }
         }
-        if manifest.watermark == NO_SPLITS {
+        if manifest.watermark == EventTime::END {
             manifest.watermark = EventTime::UNKNOWN;
         }
         self.gather_parts(&mut manifest, &parts);

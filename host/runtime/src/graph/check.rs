@@ -269,7 +269,7 @@ fn check_function(node: &FunctionNode) -> Result<(), Error> {
             return Err(Error::NotConnected { uid: node.uid.clone(), what: format!("its input `{}`", port.name) });
         }
     }
-    if !descriptor.states.is_empty() && node.state.is_none() {
+    if (!descriptor.states.is_empty() || descriptor.timers) && node.state.is_none() {
         return Err(Error::NoStateBackend { uid: node.uid.clone() });
     }
     check_key(node, descriptor)

@@ -106,7 +106,7 @@ pub enum Error {
         most: u32,
     },
     /// Keyed state and nothing to hold it.
-    #[error("function `{uid}` declares state: it needs a state backend")]
+    #[error("function `{uid}` declares state or timers: it needs a state backend")]
     NoStateBackend {
         /// The function.
         uid: OperatorUid,

@@ -110,9 +110,18 @@ pub struct EventTimeCut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermarks {
     /// How far behind the greatest event time of its split a record may be and still be on time.
+    /// [`Duration::MAX`]: nothing is known of that.
     pub max_out_of_orderness: Duration,
     /// An event time further ahead of the host's clock does not move the watermark; `None`: any does.
     pub max_ahead: Option<Duration>,
+}
+
+impl Watermarks {
+    /// Whether it is known how far records are out of order: otherwise no watermark is made of their times.
+    #[must_use]
+    pub fn are_declared(&self) -> bool {
+        self.max_out_of_orderness != Duration::MAX
+    }
 }
 
 /// A function of the job.

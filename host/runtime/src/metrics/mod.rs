@@ -11,7 +11,7 @@ use contract::StateStats;
 use model::{Descriptor, MetricKind};
 
 pub(crate) use snapshot::serialize_seconds;
-pub use snapshot::{JobSnapshot, OperatorKind, OperatorSnapshot};
+pub use snapshot::{JobSnapshot, OperatorKind, OperatorSnapshot, TimerCounts};
 
 /// A counter of one writer.
 #[derive(Debug, Default)]
@@ -67,6 +67,9 @@ pub(crate) struct SubtaskMetrics {
     pub(crate) fuel_used: Count,
     pub(crate) renewals: Count,
     pub(crate) log_lines_dropped: Count,
+    pub(crate) timers_set: Count,
+    pub(crate) timers_fired: Count,
+    pub(crate) timers_pending: Count,
     live_entries: Count,
     live_bytes: Count,
     memory_bytes: Count,
@@ -133,6 +136,9 @@ impl SubtaskMetrics {
         sum.fuel_used += self.fuel_used.get();
         sum.renewals += self.renewals.get();
         sum.log_lines_dropped += self.log_lines_dropped.get();
+        sum.timers.set += self.timers_set.get();
+        sum.timers.fired += self.timers_fired.get();
+        sum.timers.pending += self.timers_pending.get();
         sum.state.live_entries += self.live_entries.get();
         sum.state.live_bytes += self.live_bytes.get();
         sum.state.memory_bytes += self.memory_bytes.get();

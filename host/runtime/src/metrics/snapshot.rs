@@ -68,11 +68,24 @@ pub struct OperatorSnapshot {
     pub fuel_used: u64,
     /// Instances of the function made after the first.
     pub renewals: u64,
+    /// Its timers.
+    pub timers: TimerCounts,
     /// What its keyed state holds.
     #[serde(serialize_with = "serialize_state")]
     pub state: StateStats,
     /// Log lines of the function beyond what is let through.
     pub log_lines_dropped: u64,
+}
+
+/// The timers of a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TimerCounts {
+    /// How many were set.
+    pub set: u64,
+    /// How many fired, those given up on not among them.
+    pub fired: u64,
+    /// How many are pending now.
+    pub pending: u64,
 }
 
 impl OperatorSnapshot {
@@ -97,6 +110,7 @@ impl OperatorSnapshot {
             backpressured: Duration::ZERO,
             fuel_used: 0,
             renewals: 0,
+            timers: TimerCounts::default(),
             state: StateStats::default(),
             log_lines_dropped: 0,
         }

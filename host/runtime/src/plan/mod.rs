@@ -10,8 +10,7 @@ use contract::{FunctionFactory, Sink, Source, Split, SplitAssignment, StateBacke
 use format::Format;
 use model::job::OnError;
 use model::{
-    EventTime, InputId, KeyGroup, KeyGroupRange, OperatorUid, Parallelism, SourceId, SplitIndex, StreamElement,
-    SubtaskIndex,
+    EventTime, InputId, KeyGroup, KeyGroupRange, OperatorUid, Parallelism, SourceId, StreamElement, SubtaskIndex,
 };
 use protocol::key_group::Assignment;
 use protocol::manifest::Part;
@@ -22,6 +21,7 @@ use crate::chain::emits::OutputPort;
 use crate::chain::gate::{Gate, Inlet};
 use crate::chain::lane::Lane;
 use crate::chain::outlet::Outlet;
+use crate::chain::splits::SplitClock;
 use crate::graph::{Checked, DEAD_LETTERS_UID, JobGraph, Producer, Watermarks};
 use crate::metrics::{OperatorKind, SubtaskMetrics};
 use crate::queue::{Sender, Signal, queue};
@@ -52,8 +52,8 @@ pub(crate) struct SourceSpec {
     pub(crate) splits: Vec<SplitAssignment>,
     pub(crate) format: Format,
     pub(crate) watermark: Watermarks,
-    /// Where the event-time clocks of its splits stood, in a job with checkpoints.
-    pub(crate) clocks: Option<Vec<(SplitIndex, EventTime)>>,
+    /// Where the event-time clocks of its splits stood; `None` where nobody asks for them.
+    pub(crate) clocks: Option<Vec<SplitClock>>,
     pub(crate) lane: Lane,
 }
 
@@ -167,9 +167,15 @@ impl Planner<'_> {
             Responsible { operator: node.uid.clone(), subtask, module: None, policy: node.on_error, metrics };
         let dealt = self.registry.splits(index).iter().enumerate();
         let dealt = dealt.filter(|(place, _)| place % node.parallelism.0 as usize == subtask.0 as usize);
-        let splits = dealt
+        let splits: Vec<SplitAssignment> = dealt
             .map(|(_, split)| SplitAssignment { split: split.clone(), position: None, identity: Vec::new() })
             .collect();
+        let begins = |assignment: &SplitAssignment| SplitClock {
+            split: assignment.split.index,
+            greatest: EventTime::UNKNOWN,
+            ended: false,
+        };
+        let clocks = node.watermark.are_declared().then(|| splits.iter().map(begins).collect());
         let lane = self.lanes(Producer::Source(index), subtask, Some(&responsible)).pop();
         Some(SourceSpec {
             responsible,
@@ -178,7 +184,7 @@ impl Planner<'_> {
             splits,
             format: node.format.clone(),
             watermark: node.watermark,
-            clocks: None,
+            clocks,
             lane: lane.unwrap_or_default(),
         })
     }
@@ -207,7 +213,7 @@ impl Planner<'_> {
             operator: node.uid.clone(),
             key_groups: assignment.map_or(all, |assignment| assignment.range_of(subtask)),
             key_group_count: graph.settings.key_groups,
-            states: descriptor.states.clone(),
+            states: descriptor.kept_states(),
         };
         let state = node.state.as_ref().filter(|_| descriptor.keyed).map(|backend| (Arc::clone(backend), scope));
         let task = self.task(index, subtask)?;

@@ -79,7 +79,7 @@ fn keys_that_do_not_fit_the_function() {
     let job = lines().function("pass", &["lines"], pass(), |node| node.key = Some(KeySpec::WholeValue));
     check(&job, "E0503", "function `pass` is not keyed: it takes no `key`");
     let job = lines().function("dedup", &["lines"], dedup(), |node| node.state = None);
-    check(&job, "E0506", "function `dedup` declares state: it needs a state backend");
+    check(&job, "E0506", "function `dedup` declares state or timers: it needs a state backend");
 }
 
 #[test]

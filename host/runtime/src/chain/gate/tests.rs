@@ -44,6 +44,10 @@ impl Bench {
         self.send(input, StreamElement::Barrier(barrier));
     }
 
+    fn watermark(&self, input: usize, watermark: i64) {
+        self.send(input, StreamElement::Watermark(EventTime(watermark)));
+    }
+
     /// Everything that can be taken now, in words.
     fn taken(&mut self) -> Vec<String> {
         let mut words = Vec::new();
@@ -54,6 +58,7 @@ impl Bench {
                         .extend(batch.values.iter().flatten().map(|value| String::from_utf8_lossy(value).into_owned()));
                 }
                 Arrived::Barrier(barrier, _) => words.push(format!("|{}@{}", barrier.epoch, barrier.watermark)),
+                Arrived::Watermark(watermark) => words.push(format!("~{watermark}")),
                 Arrived::Nothing => return words,
                 Arrived::End => {
                     words.push("end".to_owned());
@@ -112,6 +117,35 @@ fn an_input_that_has_ended_is_waited_for_no_more() {
     assert_eq!(bench.taken(), ["|1@9", "a1"]);
     bench.send(0, StreamElement::EndOfInput);
     assert_eq!(bench.taken(), ["end"]);
+}
+
+#[test]
+fn the_watermark_is_the_least_of_the_inputs_and_what_ended_early_holds_it() {
+    let mut bench = Bench::new(2);
+    bench.watermark(0, 7);
+    bench.record(0, "a1");
+    assert_eq!(bench.taken(), ["a1"]);
+    bench.watermark(1, 5);
+    bench.record(1, "b1");
+    assert_eq!(bench.taken(), ["~5", "b1"]);
+    bench.watermark(1, 9);
+    assert_eq!(bench.taken(), ["~7"]);
+    bench.send(0, StreamElement::EndOfInput);
+    bench.watermark(1, 11);
+    assert!(bench.taken().is_empty(), "it was told to stop, and might have brought more");
+    bench.send(1, StreamElement::EndOfInput);
+    assert_eq!(bench.taken(), ["end"]);
+}
+
+#[test]
+fn a_watermark_behind_a_barrier_is_of_the_next_epoch() {
+    let mut bench = Bench::new(2);
+    bench.watermark(1, 10);
+    bench.barrier(0, 1, 0);
+    bench.watermark(0, 10);
+    bench.barrier(1, 1, 0);
+    let taken = bench.taken();
+    assert_eq!(taken, ["|1@0", "~10"]);
 }
 
 #[test]
