@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use model::{
     Column, Descriptor, EventTime, FieldColumn, Headers, HostTime, InputId, JobName, MetricId, ModuleDigest,
-    OperatorUid, OptionalColumn, OutputId, Parallelism, RecordBatch, SlotIndex, StateId, SubtaskIndex, TimerClock, Values,
+    OperatorUid, OptionalColumn, OutputId, Parallelism, RecordBatch, SlotIndex, StateId, SubtaskIndex, TimerClock,
+    Values,
 };
 
 use crate::{Error, KeyedState, SlotKeys};

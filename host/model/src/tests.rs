@@ -1,6 +1,10 @@
 use proptest::prelude::*;
 
-use crate::{Cells, Column, ColumnError, Descriptor, DescriptorError, FieldColumn, FieldKind, FieldSpec, Headers, OptionalColumn, Origins, PointerError, PortDescriptor, Position, RecordBatch, Routing, SourceId, Span, SplitIndex, StateDescriptor, StateId, TimerClock, Values, pointer_steps, timer_entry_key, timer_of_origin, timer_time};
+use crate::{
+    Cells, Column, ColumnError, Descriptor, DescriptorError, FieldColumn, FieldKind, FieldSpec, Headers,
+    OptionalColumn, Origins, PointerError, PortDescriptor, Position, RecordBatch, Routing, SourceId, Span, SplitIndex,
+    StateDescriptor, StateId, TimerClock, Values, pointer_steps, timer_entry_key, timer_of_origin, timer_time,
+};
 
 #[test]
 fn column_parts_with_falling_ends_are_refused() {

@@ -4,9 +4,9 @@ use contract::TimerRequest;
 use model::TimerClock;
 
 use crate::bindings::tidegate::flow::timers::{Clock, Host as TimerImports};
+use crate::caps;
 use crate::check::{self, Violation};
 use crate::host::{Host, Refusal, at_most, refuse};
-use crate::caps;
 
 impl TimerImports for Host {
     fn enable(&mut self, clock: Clock, slots: Vec<u32>, at: Vec<i64>) -> wasmtime::Result<()> {
@@ -29,7 +29,9 @@ impl Host {
     ) -> Result<(), Refusal> {
         self.admit(call)?;
         if !self.descriptor.timers {
-            return Err(refuse(call)(Violation::Unavailable("the descriptor does not say that the function sets timers")));
+            return Err(refuse(call)(Violation::Unavailable(
+                "the descriptor does not say that the function sets timers",
+            )));
         }
         check::slots(&slots, self.keys.keys.len()).map_err(refuse(call))?;
         check::length("times", at_millis.len(), slots.len()).map_err(refuse(call))?;

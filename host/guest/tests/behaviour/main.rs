@@ -74,6 +74,7 @@ guests! {
     timers
     trap_after_emit
     trap_after_store
+    undeclared_timers
     wasi_import
     writes_for_rows
 }

@@ -95,9 +95,8 @@ impl Timers {
     pub fn due(&self, most: usize) -> impl Iterator<Item = (i64, &[u8])> {
         let mut keys = BTreeSet::new();
         let reached = self.reached;
-        let is_due = move |(at, key): &(i64, &[u8])| {
-            reached.is_some_and(|reached| *at <= reached) && keys.insert(key.to_vec())
-        };
+        let is_due =
+            move |(at, key): &(i64, &[u8])| reached.is_some_and(|reached| *at <= reached) && keys.insert(key.to_vec());
         self.pending.iter().map(|(at, key)| (*at, &**key)).take_while(is_due).take(most)
     }
 

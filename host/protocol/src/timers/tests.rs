@@ -63,7 +63,11 @@ impl Model {
                     for distance in &script.sets {
                         let new = (key, at + distance);
                         if !self.waiting.contains(&new) && !self.pending.contains(&new) {
-                            if *distance <= 0 { self.waiting.insert(new) } else { self.pending.insert(new) };
+                            if *distance <= 0 {
+                                self.waiting.insert(new)
+                            } else {
+                                self.pending.insert(new)
+                            };
                         }
                     }
                     for distance in &script.cancels {

@@ -8,7 +8,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{Emit, Failure, FailureKind, InputBatch, KeyedState, ProcessError, RowKind, SlotKeys, Turn, UserFunction};
+use contract::{
+    Emit, Failure, FailureKind, InputBatch, KeyedState, ProcessError, RowKind, SlotKeys, Turn, UserFunction,
+};
 use fail::fail_point;
 use model::{Barrier, EventTime, HostTime, InputId, RecordBatch, TimerClock, timer_of_origin};
 use protocol::host_clock::HostClock;
@@ -254,9 +256,9 @@ impl FunctionOperator {
         let mut routing = records.routing.take();
         let prepared = match found {
             Some(failure) => Err(failure),
-            None => self.check_staged(of, keys.hashes.len()).and_then(|()| {
-                emits::prepare(&mut self.turn.staged.emits, &records, &mut self.outputs)
-            }),
+            None => self
+                .check_staged(of, keys.hashes.len())
+                .and_then(|()| emits::prepare(&mut self.turn.staged.emits, &records, &mut self.outputs)),
         };
         if prepared.is_ok() || is_last_try {
             self.logs.write(&mut self.turn.staged.logs, &records, context);

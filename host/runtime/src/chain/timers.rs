@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use contract::{Error, Failure, FailureKind, KeyedState, LookTimes, RowKind, SlotKeys, StateWrites, TimerRequest};
 use model::{
-    Column, EventTime, InputId, OptionalColumn, Origins, RecordBatch, Routing, SlotIndex, StateId,
-    TIMER_VALUE, TimerClock, Values, timer_entry_key, timer_of_origin, timer_time,
+    Column, EventTime, InputId, OptionalColumn, Origins, RecordBatch, Routing, SlotIndex, StateId, TIMER_VALUE,
+    TimerClock, Values, timer_entry_key, timer_of_origin, timer_time,
 };
 use protocol::key_group;
 use protocol::timers::Timers;

@@ -14,3 +14,4 @@ mod graph;
 mod poison;
 mod renew;
 mod support;
+mod timers;

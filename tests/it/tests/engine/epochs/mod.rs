@@ -9,5 +9,5 @@ mod pressure;
 mod recover;
 mod refusals;
 mod soak;
-mod support;
+pub(crate) mod support;
 mod ttl;
