@@ -7,12 +7,18 @@
 //! 5. half of the input, a savepoint, and all of it from there in an empty storage at another parallelism
 //!
 //! The one output is that of the same job without checkpoints.
+//!
+//! Where the end of the input has an effect of its own, since every timer fires there, half of the input is no part of
+//! the whole. Such a job is killed in the middle instead, and goes on as in 2, 3 and 5 from its last checkpoint.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
 
 use super::{Output, collect, difference, root};
 
@@ -81,12 +87,52 @@ impl Job {
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
-    /// Runs the job until it reaches a point for the first time, where it is killed.
-    fn kill_at(&self, point: &str) {
+    /// Few records a batch, so that a job is at work for a while.
+    fn in_small_batches(self) -> Self {
+        let job = self.folder.path().join("job.yaml");
+        let mut text = fs::read_to_string(&job).expect("the job file is there");
+        text.push_str("batch: { max_rows: 64 }\n");
+        fs::write(&job, text).expect("the job file can be written");
+        self
+    }
+
+    /// Runs the job until something of it is published, and stops it with a savepoint.
+    fn stop_with_savepoint(&self) {
+        let mut command = self.command(&["--stop-with-savepoint", "savepoint"]);
+        let mut child = command.env("FAILPOINTS", "after-state-write=sleep(10)").spawn().expect("the binary starts");
+        while !self.folder.path().join("out").is_dir() || self.output().values().all(Vec::is_empty) {
+            assert!(
+                child.try_wait().expect("a child can be asked").is_none(),
+                "it ended before anything was published"
+            );
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+        let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(stopped.expect("a signal can be sent").success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130));
+        fs::create_dir(self.folder.path().join("elsewhere")).expect("a folder can be made");
+    }
+
+    /// The savepoint shows the pending timers, each with its time, without the code that set them.
+    fn check_timers_can_be_read(&self) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command.args(["savepoint", "export", "savepoint", "--state", "timers:event-time"]);
+        let shown = command.current_dir(self.folder.path()).output().expect("the binary runs");
+        let shown = String::from_utf8(shown.stdout).expect("it writes text");
+        assert!(!shown.is_empty(), "timers are pending");
+        for line in shown.lines() {
+            let timer: Value = serde_json::from_str(line).expect("a line of JSON");
+            assert!(timer["entry_key"].is_i64() && timer["value"].is_null(), "{line}");
+            assert!(timer["at"].as_str().is_some_and(|at| at.starts_with("20") && at.ends_with('Z')), "{line}");
+        }
+    }
+
+    /// Runs the job with these points armed, at one of which it is killed.
+    fn kill_at(&self, points: &str) {
         let mut command = self.command(&[]);
-        let killed = command.env("FAILPOINTS", format!("{point}=kill(1)")).output().expect("the binary runs");
+        let killed = command.env("FAILPOINTS", points).output().expect("the binary runs");
         let said = String::from_utf8_lossy(&killed.stderr).into_owned();
-        assert_eq!(killed.status.signal(), Some(SIGKILL), "{point}: {:?} {said}", killed.status);
+        assert_eq!(killed.status.signal(), Some(SIGKILL), "{points}: {:?} {said}", killed.status);
     }
 }
 
@@ -128,7 +174,7 @@ fn check(from: &str, may_grow: bool) {
 
     for point in ["after-manifest", "mid-publish"] {
         let killed = Job::new(&from, true);
-        killed.kill_at(point);
+        killed.kill_at(&format!("{point}=kill(1)"));
         killed.run(&[]);
         compare(&format!("killed {point}"), &expected, &killed.output());
     }
@@ -152,6 +198,43 @@ fn check(from: &str, may_grow: bool) {
         moved.run(&["--storage", "elsewhere", "--from-savepoint", "savepoint", "--parallelism", "3"]);
         compare("from a savepoint", &expected, &moved.output());
     }
+}
+
+/// Runs the job at `from` every way, without an end that is none.
+fn check_between_ends(from: &str) {
+    let from = root().join(from);
+    let plain = Job::new(&from, false);
+    plain.run(&[]);
+    let expected = plain.output();
+    assert!(expected.values().any(|lines| !lines.is_empty()), "the job writes something");
+
+    let straight = Job::new(&from, true);
+    straight.run(&[]);
+    compare("straight", &expected, &straight.output());
+
+    // Held up, so that checkpoints fall between its first record and its last.
+    let killed_in_the_middle = |point: &str| {
+        let job = Job::new(&from, true).in_small_batches();
+        job.kill_at(&format!("after-state-write=sleep(2);{point}"));
+        assert_ne!(job.output(), expected, "{point}: it was killed too late");
+        job
+    };
+    let restores: &[(&str, &[&str])] =
+        &[("restored", &[]), ("restored at another parallelism", &["--parallelism", "3"])];
+    for point in ["after-manifest=kill(2)", "after-manifest=kill(4)", "mid-publish=kill(3)", "before-snapshot=kill(5)"]
+    {
+        for (way, more) in restores {
+            let restored = killed_in_the_middle(point);
+            restored.run(more);
+            compare(&format!("killed {point}, {way}"), &expected, &restored.output());
+        }
+    }
+    let moved = Job::new(&from, true).in_small_batches();
+    moved.stop_with_savepoint();
+    assert_ne!(moved.output(), expected, "it was stopped too late");
+    moved.check_timers_can_be_read();
+    moved.run(&["--storage", "elsewhere", "--from-savepoint", "savepoint", "--parallelism", "3"]);
+    compare("from a savepoint", &expected, &moved.output());
 }
 
 fn compare(way: &str, expected: &Output, found: &Output) {
@@ -186,6 +269,11 @@ fn word_count_survives() {
 #[test]
 fn airport_delays_survive() {
     check("examples/airport-delays", true);
+}
+
+#[test]
+fn unpaid_orders_survive() {
+    check_between_ends("examples/unpaid-orders");
 }
 
 #[test]

@@ -188,6 +188,20 @@ fn airport_delays_gives_figures_and_alerts() {
 }
 
 #[test]
+fn unpaid_orders_are_told_of_whatever_the_width() {
+    for parallelism in ["1", "2", "5"] {
+        let width = format!("parallelism: {parallelism}");
+        let ran = Ran::changed("unpaid-orders", |job| job.replace("parallelism: 2", &width));
+        let found = ran.sorted_lines("alerts");
+        let expected = ran.file("expected/alerts.jsonl");
+        let timers = &ran.operator("unpaid")["timers"];
+        assert_eq!(sorted_json(found.iter().map(String::as_str)), sorted_json(expected.lines()), "{width}");
+        assert_eq!(timers["fired"].as_u64(), Some(expected.lines().count() as u64), "{width}");
+        assert_eq!(timers["pending"], 0, "{width}");
+    }
+}
+
+#[test]
 fn the_function_of_an_example_is_tested_as_the_help_says() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dedup/guest");

@@ -72,6 +72,7 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("key groups move from owner to owner", snapshots::key_groups_move_from_owner_to_owner),
     ("the error of a part is the error of the restore", snapshots::the_error_of_a_part_is_the_error),
     ("an export rises by key group and can be imported", snapshots::an_export_rises_by_key_group_and_can_be_imported),
+    ("a visit of states finds all of theirs and no others", snapshots::a_visit_of_states_finds_all_of_theirs),
     ("an import fits the scope", snapshots::an_import_fits_the_scope),
     ("a range is a part of the whole", snapshots::a_range_is_a_part_of_the_whole),
 ];

@@ -203,12 +203,15 @@ impl Chain {
     fn fire(&mut self) -> Flow<bool> {
         for operator in &mut self.operators {
             let Operator::Function(function) = operator else { continue };
-            let watch = Watch::start(&self.context);
-            if function.fire(&mut self.context)? {
-                watch.stop(&function.responsible.metrics, &self.context);
-                // Timers may go on firing for long.
-                return if self.context.control.is_stopped() { Err(Stop::Quiet) } else { Ok(true) };
+            let Some(clock) = function.due_clock() else { continue };
+            // Timers may go on firing for long.
+            if self.context.control.is_stopped() {
+                return Err(Stop::Quiet);
             }
+            let watch = Watch::start(&self.context);
+            function.fire(clock, &mut self.context)?;
+            watch.stop(&function.responsible.metrics, &self.context);
+            return Ok(true);
         }
         Ok(false)
     }

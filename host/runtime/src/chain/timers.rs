@@ -225,7 +225,8 @@ impl FunctionOperator {
     }
 
     /// Which clock has timers that are due.
-    fn due_clock(&self) -> Option<TimerClock> {
+    #[inline]
+    pub(crate) fn due_clock(&self) -> Option<TimerClock> {
         let timers = self.timers.as_ref()?;
         let can_look = !self.looks_by_event_time || self.watermark != EventTime::UNKNOWN;
         match () {
@@ -235,9 +236,9 @@ impl FunctionOperator {
         }
     }
 
-    /// Fires one batch of timers that are due. False: there was none.
-    pub(crate) fn fire(&mut self, context: &mut Context) -> Flow<bool> {
-        let (Some(clock), Some(timers)) = (self.due_clock(), &self.timers) else { return Ok(false) };
+    /// Fires one batch of the timers that are due by `clock`.
+    pub(crate) fn fire(&mut self, clock: TimerClock, context: &mut Context) -> Flow {
+        let Some(timers) = &self.timers else { return Ok(()) };
         let batch = timers.due(clock, context.limits.max_rows, self.watermark);
         let kind = match clock {
             TimerClock::EventTime => RowKind::EventTimer,
@@ -245,8 +246,7 @@ impl FunctionOperator {
         };
         self.process_part(Rows { input: InputId(0), kind }, batch, context)?;
         self.learn_completed(context);
-        self.after_batch()?;
-        Ok(true)
+        self.after_batch()
     }
 
     /// How long until a timer wants the clock to be looked at.

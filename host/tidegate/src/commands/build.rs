@@ -109,6 +109,9 @@ fn describe(built: &Built, module: &Module) -> String {
     for state in &descriptor.states {
         line("state", &describe_state(state));
     }
+    if descriptor.timers {
+        line("timers", "set, and kept with the state");
+    }
     for metric in &descriptor.metrics {
         line("metric", &metric.name);
     }

@@ -139,7 +139,8 @@ pub(crate) fn test_source(
         source: Arc::new(source),
         format: format(&spec, &columns),
         event_time,
-        watermark: Watermarks::default(),
+        // How far the records of a test are out of order is not said: timers of event time fire at its end.
+        watermark: watermarks(None),
         on_error: OnError::DeadLetter,
         parallelism: Parallelism(1),
     })

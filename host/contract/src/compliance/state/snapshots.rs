@@ -1,6 +1,6 @@
 //! What is promised of marks, images, restores, and of entries that leave and enter one by one.
 
-use model::{HostTime, KeyGroup, KeyGroupRange, OptionalColumn, SlotIndex};
+use model::{HostTime, KeyGroup, KeyGroupRange, OptionalColumn, SlotIndex, StateId};
 
 use super::{LIST, MAP, OTHER_VALUE, Table, VALUE, entries, hash, scope, slots, values};
 use crate::{Error, KeyedState, StateBackend, StateDelta, StateEntry, StatePart, StateScope};
@@ -244,4 +244,22 @@ pub(super) fn a_range_is_a_part_of_the_whole(backend: &dyn StateBackend) {
     assert!(table.0.load_range(VALUE, &slots, SlotIndex(3)..SlotIndex(71), &mut out).is_err(), "no slot 70");
     assert!(table.0.load_range(MAP, &slots, SlotIndex(0)..SlotIndex(1), &mut out).is_err(), "a map is not a value");
     assert!(out.is_empty(), "what is refused appends nothing");
+}
+
+pub(super) fn a_visit_of_states_finds_all_of_theirs(backend: &dyn StateBackend) {
+    let (mut table, _) = history(backend, 7);
+    for states in [&[MAP][..], &[VALUE, MAP], &[]] {
+        let mut found = Vec::new();
+        let visit = &mut |entry: StateEntry<'_>| {
+            found.push((entry.state.0, entry.key.to_vec(), entry.entry_key.map(<[u8]>::to_vec), entry.value.to_vec()));
+            Ok(())
+        };
+        table.0.visit_states(states, visit).expect("every entry is visited");
+        let of_states = everything(&mut table).into_iter().filter(|visited| states.contains(&StateId(visited.1)));
+        let mut expected: Vec<_> =
+            of_states.map(|(_, state, key, entry, value, _)| (state, key, entry, value)).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{states:?}");
+    }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use checkpoint::savepoint::{Operator, Reader};
 use clap::Args;
 use contract::StateEntry;
-use model::{OperatorUid, StateKind};
+use model::{OperatorUid, StateKind, TimerClock, timer_time};
 use serde_json::json;
 
 use crate::commands::texts::Out;
@@ -61,8 +61,9 @@ fn line(args: &Export, uid: &OperatorUid, operator: &Operator, entry: &StateEntr
     if args.state.as_ref().is_some_and(|wanted| wanted != name) {
         return None;
     }
+    let timer = TimerClock::of_state(entry.state).and(entry.entry_key).and_then(timer_time);
     let (kind, schema) = described.map_or((StateKind::Value, ""), |state| (state.kind, state.schema.as_str()));
-    let document = json!({
+    let mut document = json!({
         "operator": uid,
         "state": name,
         "key": bytes_shown(entry.key),
@@ -70,5 +71,8 @@ fn line(args: &Export, uid: &OperatorUid, operator: &Operator, entry: &StateEntr
         "value": value_shown(entry.value),
         "written": time_text(entry.written_millis),
     });
+    if let (Some(at), Some(document)) = (timer, document.as_object_mut()) {
+        document.insert("at".to_owned(), json!(time_text(at)));
+    }
     Some(document.to_string())
 }
