@@ -27,5 +27,5 @@ fn what_is_too_much_for_a_batch_is_refused() {
     check_failure(run_roomy("many-bytes"), FailureKind::Contract, &["state.store", "bytes", "67108864"]);
     check_failure(run_roomy("many-writes"), FailureKind::Contract, &["state writes", "1048576"]);
     let calls = caps::STAGING_CALLS.to_string();
-    check_failure(run_roomy("many-calls"), FailureKind::Contract, &["calls of emit and store", &calls]);
+    check_failure(run_roomy("many-calls"), FailureKind::Contract, &["calls of emit, store and timers", &calls]);
 }
