@@ -215,13 +215,13 @@ fn check_between_ends(from: &str) {
     // Held up, so that checkpoints fall between its first record and its last.
     let killed_in_the_middle = |point: &str| {
         let job = Job::new(&from, true).in_small_batches();
-        job.kill_at(&format!("after-state-write=sleep(2);{point}"));
+        job.kill_at(&format!("after-state-write=sleep(10);{point}"));
         assert_ne!(job.output(), expected, "{point}: it was killed too late");
         job
     };
     let restores: &[(&str, &[&str])] =
         &[("restored", &[]), ("restored at another parallelism", &["--parallelism", "3"])];
-    for point in ["after-manifest=kill(2)", "after-manifest=kill(4)", "mid-publish=kill(3)", "before-snapshot=kill(5)"]
+    for point in ["after-manifest=kill(1)", "after-manifest=kill(3)", "mid-publish=kill(2)", "before-snapshot=kill(4)"]
     {
         for (way, more) in restores {
             let restored = killed_in_the_middle(point);
