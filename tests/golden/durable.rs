@@ -87,11 +87,12 @@ impl Job {
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
-    /// Few records a batch, so that a job is at work for a while.
+    /// Few records a batch, few batches on their way, and no rest between checkpoints: a job is at work for some of them.
     fn in_small_batches(self) -> Self {
         let job = self.folder.path().join("job.yaml");
-        let mut text = fs::read_to_string(&job).expect("the job file is there");
-        text.push_str("batch: { max_rows: 64 }\n");
+        let text = fs::read_to_string(&job).expect("the job file is there");
+        let mut text = text.replace("interval: 20ms", "interval: 20ms, min_pause: 0s");
+        text.push_str("batch: { max_rows: 64 }\nqueue_bytes: 64KiB\n");
         fs::write(&job, text).expect("the job file can be written");
         self
     }
