@@ -7,8 +7,8 @@
 use std::sync::Barrier;
 use std::thread;
 
-use object_store::PutPayload;
 use object_store::path::Path as ObjectPath;
+use object_store::{ObjectMeta, PutPayload};
 
 use contract::Randomness;
 
@@ -21,11 +21,15 @@ const RACERS: usize = 20;
 /// How many objects they race for: a store that looks first and writes then does not lose every race.
 const RACES: usize = 3;
 
+/// How much older than ours a probe is that somebody left who was ended while trying out.
+const LEFT_AFTER_SECONDS: i64 = 24 * 3600;
+
 /// Tries `medium` out and removes what was made for it.
 pub(super) fn check(medium: &Medium, location: &Location, randomness: &dyn Randomness) -> Result<(), Error> {
     let name = format!("{:016x}{:016x}", randomness.draw(), randomness.draw());
     let path = |part: usize| location.probe_folder().join(format!("{name}-{part}"));
     let tried = twice(medium, location, &path(0))
+        .and_then(|()| listed(medium, location, &path(0)))
         .and_then(|()| (1..=RACES).try_for_each(|race| at_once(medium, location, &path(race))));
     let removed = (0..=RACES).try_for_each(|part| medium.remove(&path(part)));
     tried.and(removed.map_err(|source| location.error("delete a probe", source)))
@@ -44,10 +48,18 @@ fn twice(medium: &Medium, location: &Location, path: &ObjectPath) -> Result<(), 
     if create("second")? == Put::Created {
         return Err(refused(location, "it creates an object that exists (it ignores `If-None-Match: *`)"));
     }
-    expect_body(medium, location, path, "first")?;
-    let listed = medium.names(&location.probe_folder()).map_err(|source| location.error("list probes", source))?;
-    if !listed.iter().any(|name| path.filename() == Some(name)) {
+    expect_body(medium, location, path, "first")
+}
+
+/// What was created is in the list; and what is older there by more than a day goes, since whoever made it has ended.
+fn listed(medium: &Medium, location: &Location, path: &ObjectPath) -> Result<(), Error> {
+    let probes = medium.below(&location.probe_folder()).map_err(|source| location.error("list probes", source))?;
+    let Some(ours) = probes.iter().find(|it| it.location == *path) else {
         return Err(refused(location, "an object that was created is not in the list of what there is"));
+    };
+    let is_left = |it: &&ObjectMeta| (ours.last_modified - it.last_modified).num_seconds() > LEFT_AFTER_SECONDS;
+    for left in probes.iter().filter(is_left) {
+        medium.remove(&left.location).map_err(|source| location.error("delete a probe", source))?;
     }
     Ok(())
 }

@@ -115,6 +115,14 @@ fn a_store_that_looks_first_and_writes_then_is_refused_by_name() {
 }
 
 #[test]
+fn what_a_probe_left_that_was_ended_goes_when_it_is_old() {
+    let server = Server::start(Exclusive::Honoured);
+    server.add_old("some/prefix/probe/left-3", b"racer 7");
+    try_open(&server).unwrap();
+    assert!(server.keys().is_empty(), "{:?}", server.keys());
+}
+
+#[test]
 fn a_store_whose_list_does_not_show_what_is_there_is_refused_by_name() {
     let server = Server::start(Exclusive::Honoured);
     server.set(Condition::HidesNewest);

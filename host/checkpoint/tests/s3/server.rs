@@ -280,7 +280,7 @@ impl Server {
             Condition::ReadOnly if is_write => return Some(Fault::Status(403)),
             Condition::NoRights => return Some(Fault::Status(403)),
             Condition::NoBucket => return Some(Fault::Status(404)),
-            Condition::Flaky(every) if state.requests % every == 0 => {
+            Condition::Flaky(every) if state.requests.is_multiple_of(every) => {
                 // Only what creates may be told that it exists.
                 let flakes = if request.is_create { &FLAKES[..] } else { &FLAKES[..6] };
                 let turn = usize::try_from(state.requests / every).unwrap() % flakes.len();
