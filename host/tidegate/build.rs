@@ -1,7 +1,5 @@
 //! Builds the pages of `docs/errors` into the binary: a list of code and text, by rising code.
 
-#![expect(clippy::print_stdout, reason = "cargo reads what a build script prints")]
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};

@@ -132,6 +132,18 @@ fn a_new_beginning_has_to_be_said_twice() {
 }
 
 #[test]
+fn a_new_beginning_may_have_another_number_of_key_groups() {
+    let folder = folder(COPY);
+    let folder = folder.path();
+    done(folder, &["run", "job.yaml", "--quiet"]);
+    fs::write(folder.join("job.yaml"), format!("key_groups: 64{COPY}")).expect("a file");
+    done(folder, &["run", "job.yaml", "--fresh", "--yes"]);
+    assert_eq!(published(folder), ["one", "one", "two", "two"]);
+    assert_eq!(json(folder, &["checkpoint", "show"])["key_groups"], 64);
+    done(folder, &["run", "job.yaml"]);
+}
+
+#[test]
 fn the_number_of_key_groups_never_changes() {
     let folder = folder(COPY);
     let folder = folder.path();

@@ -5,19 +5,23 @@
 
 use std::collections::BTreeMap;
 
-use contract::Randomness;
+use contract::{Clock, Randomness};
+use model::job::JobSpec;
 use model::{EventTime, LineageId};
+use protocol::key_group;
 use protocol::manifest::{CheckpointKind, Manifest, Rewound};
+use runtime::SystemClock;
 
 use super::durable::{Place, owner};
 use crate::randomness::SystemRandomness;
 use crate::report::{CliError, Problem};
 
-/// Begins a new lineage where the place holds one; nothing is to be done where it does not.
+/// Begins a new lineage where the place holds one; nothing is to be done where it does not. The number of key groups
+/// is that of the job file, and the host's clock begins with that of the machine: nothing is kept that either decides on.
 ///
 /// # Errors
 /// Without `is_confirmed`, what it would mean; when the log cannot be added to.
-pub(super) fn begin(place: &mut Place, is_confirmed: bool) -> Result<(), CliError> {
+pub(super) fn begin(place: &mut Place, spec: &JobSpec, is_confirmed: bool) -> Result<(), CliError> {
     let Some(newest) = &place.newest else { return Ok(()) };
     if !is_confirmed {
         return Err(CliError::of(Problem {
@@ -39,6 +43,9 @@ pub(super) fn begin(place: &mut Place, is_confirmed: bool) -> Result<(), CliErro
             generation,
             kind: CheckpointKind::Restore,
             rewound: Some(Rewound { lineage: newest.lineage, epoch: newest.epoch }),
+            key_groups: spec.key_groups,
+            key_hash: key_group::ALGORITHM.to_owned(),
+            host_clock: SystemClock::new().now(),
             watermark: EventTime::UNKNOWN,
             parent: None,
             sources: BTreeMap::new(),

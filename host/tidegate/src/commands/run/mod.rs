@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         _ => None,
     };
     if let (true, Some(place)) = (args.fresh, &mut place) {
-        fresh::begin(place, args.yes)?;
+        fresh::begin(place, &spec, args.yes)?;
     }
     if let (Some(folder), Some(place)) = (&args.from_savepoint, &mut place) {
         place.start_from(folder, &spec, args.rewind)?;

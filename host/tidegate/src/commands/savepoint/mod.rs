@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::args::OutputFormat;
 use crate::commands::run::json_line;
-use crate::commands::texts::print;
+use crate::commands::texts::{Out, print};
 use crate::figures::count;
 use crate::report::{CliError, Problem};
 use crate::savepoints::make;
@@ -112,14 +112,19 @@ fn list(folder: &PathBuf, output: OutputFormat) -> Result<ExitCode, CliError> {
         folders.push(entry.map_err(refused)?.path());
     }
     folders.sort_unstable();
-    let found: Vec<_> = folders.into_iter().filter_map(|path| Some((inspect(&path).ok()?, path))).collect();
-    match output {
-        OutputFormat::Human => print(show::table(&found).as_bytes()),
-        OutputFormat::Json => {
-            let savepoints = found.iter().map(|(metadata, path)| json!({ "folder": path, "metadata": metadata }));
-            print(json_line(&json!({ "savepoints": savepoints.collect::<Vec<_>>() }))?.as_bytes())
-        }
+    // One after another: what they say of themselves may be long.
+    let found = folders.into_iter().filter_map(|path| Some((inspect(&path).ok()?, path)));
+    if output == OutputFormat::Human {
+        return print(show::table(found).as_bytes());
     }
+    let mut out = Out::new();
+    out.text("{\"savepoints\":[")?;
+    for (index, (metadata, path)) in found.enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        out.text(&format!("{separator}{}", json!({ "folder": path, "metadata": metadata })))?;
+    }
+    out.text("]}\n")?;
+    out.finish()
 }
 
 /// Removes the files that the savepoint is made of, then the folder, which has to be empty then.

@@ -64,10 +64,7 @@ fn text(folder: &Path, metadata: &Metadata) -> String {
 }
 
 /// Several savepoints.
-pub(super) fn table(found: &[(Metadata, PathBuf)]) -> String {
-    if found.is_empty() {
-        return "no savepoints\n".to_owned();
-    }
+pub(super) fn table(found: impl Iterator<Item = (Metadata, PathBuf)>) -> String {
     let mut table = plain_table(&["folder", "job", "epoch", "lineage", "taken at", "state"]);
     for (metadata, path) in found {
         let bytes = metadata.operators.values().map(|operator| operator.entries.length_bytes).sum();
@@ -80,5 +77,5 @@ pub(super) fn table(found: &[(Metadata, PathBuf)]) -> String {
             size(bytes),
         ]);
     }
-    format!("{table}\n")
+    if table.is_empty() { "no savepoints\n".to_owned() } else { format!("{table}\n") }
 }
