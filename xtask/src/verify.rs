@@ -65,6 +65,9 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     stages.finish("bench")
 }
 
+/// Fuzz targets that wasmtime is built for.
+const FUZZ_GUESTS: [&str; 2] = ["guest_data", "module_file"];
+
 /// `cargo xtask fuzz`.
 pub(crate) fn fuzz(target: Option<&str>, seconds: u32) -> Result<()> {
     let folder = root()?.join("fuzz");
@@ -80,7 +83,19 @@ pub(crate) fn fuzz(target: Option<&str>, seconds: u32) -> Result<()> {
         bail!("cargo-fuzz is not installed: run `cargo install cargo-fuzz`, and have a nightly compiler");
     }
     let limit = format!("-max_total_time={seconds}");
-    run(cargo(&folder).args(["+nightly", "fuzz", "run", "--fuzz-dir", ".", target, "--", &limit]))
+    // What it finds goes into the first folder; the seeds are read.
+    let (found, seeds) = (format!("corpus/{target}"), format!("seeds/{target}"));
+    std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("make `{found}` in `fuzz`"))?;
+    let mut command = cargo(&folder);
+    command.args(["+nightly", "fuzz", "run", "--fuzz-dir", "."]);
+    if FUZZ_GUESTS.contains(&target) {
+        command.args(["--features", "guest"]);
+    }
+    command.args([target, &found]);
+    if folder.join(&seeds).is_dir() {
+        command.arg(&seeds);
+    }
+    run(command.args(["--", &limit]))
 }
 
 fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
