@@ -6,6 +6,16 @@ use std::time::Duration;
 use contract::doubles::{Fault, MemorySink, StoreCall};
 
 use super::support::{LONG, Tap, Width, World, assert_counted, counting, few_keys};
+use crate::support::Job;
+use crate::timers::support::{assert_sessions, sessions_job, visits};
+
+/// What is put through it.
+#[derive(Clone, Copy)]
+struct Subject {
+    tap: fn(u32, u64) -> Tap,
+    job: fn(&Tap, &MemorySink, Width) -> Job,
+    check: fn(&Tap, Vec<String>),
+}
 
 /// Numbers that follow from a seed.
 struct Dice(u64);
@@ -36,8 +46,8 @@ fn arrange(dice: &mut Dice, world: &World, sink: &MemorySink) {
 }
 
 /// One life of the job: some input, some checkpoints, and an end that is sudden.
-fn live(dice: &mut Dice, world: &World, sink: &MemorySink, tap: &Tap, open: &mut u64) {
-    let handle = world.start(&counting(tap, sink, dice.width()));
+fn live(subject: Subject, dice: &mut Dice, world: &World, sink: &MemorySink, tap: &Tap, open: &mut u64) {
+    let handle = world.start(&(subject.job)(tap, sink, dice.width()));
     for _ in 0..1 + dice.below(3) {
         *open += dice.below(150);
         tap.open_to(*open);
@@ -51,11 +61,11 @@ fn live(dice: &mut Dice, world: &World, sink: &MemorySink, tap: &Tap, open: &mut
     handle.abandon();
 }
 
-fn run(seed: u64) {
+fn run(subject: Subject, seed: u64) {
     let mut dice = Dice(seed);
     let (mut world, sink) = (World::new(), MemorySink::default().exactly_once());
     world.options.timeout = LONG * 1_000;
-    let tap = few_keys(4, 2_500).opened_to(0);
+    let tap = (subject.tap)(4, 2_500).opened_to(0);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // Time passes much faster than outside, so that what waits for it waits little.
@@ -67,14 +77,14 @@ fn run(seed: u64) {
         });
         let mut open = 0;
         for _ in 0..12 {
-            live(&mut dice, &world, &sink, &tap, &mut open);
+            live(subject, &mut dice, &world, &sink, &tap, &mut open);
         }
         tap.open_to(u64::MAX);
-        let last = world.start(&counting(&tap, &sink, dice.width())).wait();
+        let last = world.start(&(subject.job)(&tap, &sink, dice.width())).wait();
         is_over.store(true, Ordering::SeqCst);
         last.unwrap_or_else(|failure| panic!("seed {seed}: the job failed: {failure}"));
     });
-    assert_counted(&tap, &sink.texts());
+    (subject.check)(&tap, sink.texts());
 }
 
 /// How many seeds are tried: `TIDEGATE_SEEDS`, or few.
@@ -82,9 +92,19 @@ fn seeds() -> u64 {
     std::env::var("TIDEGATE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4)
 }
 
+fn check(subject: Subject) {
+    for seed in 1..=seeds() {
+        let ran = std::panic::catch_unwind(|| run(subject, seed));
+        ran.unwrap_or_else(|_| panic!("see above: the seed is {seed}"));
+    }
+}
+
 #[test]
 fn kills_faults_and_rescales_in_any_order_lose_and_double_nothing() {
-    for seed in 1..=seeds() {
-        std::panic::catch_unwind(|| run(seed)).unwrap_or_else(|_| panic!("see above: the seed is {seed}"));
-    }
+    check(Subject { tap: few_keys, job: counting, check: |tap, texts| assert_counted(tap, &texts) });
+}
+
+#[test]
+fn kills_faults_and_rescales_in_any_order_lose_and_double_no_timer() {
+    check(Subject { tap: visits, job: sessions_job, check: assert_sessions });
 }

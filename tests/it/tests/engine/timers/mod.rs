@@ -3,5 +3,5 @@
 mod firing;
 mod planted;
 mod recover;
-mod support;
+pub(crate) mod support;
 mod trouble;
