@@ -249,6 +249,10 @@ pub(crate) struct Run {
     /// beside the job file unless given.
     #[arg(long, env = "TIDEGATE_STORAGE", value_name = "DIR|URL", value_parser = root_parser(), hide_env_values = true)]
     pub(crate) storage: Option<StorageRoot>,
+    /// Where `state: { backend: rocksdb }` keeps its files, on a local disk: a copy that every start makes anew. `state` in
+    /// the storage root unless given.
+    #[arg(long, env = "TIDEGATE_STATE_DIR", value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
     /// Start from this savepoint, in a new lineage. A storage that goes on from it already is resumed.
     #[arg(long, value_name = "DIR", conflicts_with = "fresh")]
     pub(crate) from_savepoint: Option<PathBuf>,

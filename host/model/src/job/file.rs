@@ -71,7 +71,7 @@ fn read_job(check: &mut Check, root: &At<'_>, instead: Option<Parallelism>) -> O
     let parallelism = instead.unwrap_or(parallelism);
     let key_groups = read_key_groups(check, &mut keys);
     let checkpoint = keys.take(check, "checkpoint").map(|at| durability::read_checkpoint(check, &at));
-    let state = keys.take(check, "state").map_or(DEFAULT_STATE, |at| read_state(check, &at));
+    let state = keys.take(check, "state").map_or(DEFAULT_STATE, |at| read_state(check, &at, checkpoint.is_some()));
     let restart = durability::read_restart(check, &mut keys, checkpoint.is_some());
     let batch = keys.take(check, "batch").map_or_else(BatchLimits::default, |at| read_batch(check, &at));
     let queue_bytes = keys
@@ -154,15 +154,23 @@ fn read_key_groups(check: &mut Check, keys: &mut Keys<'_>) -> u16 {
     given.and_then(|count| u16::try_from(count).ok()).unwrap_or(DEFAULT_KEY_GROUPS)
 }
 
-fn read_state(check: &mut Check, at: &At<'_>) -> StateSpec {
+fn read_state(check: &mut Check, at: &At<'_>, has_checkpoints: bool) -> StateSpec {
     let Some(mut keys) = check.keys(at) else { return DEFAULT_STATE };
+    let kinds = [("memory", StateBackendKind::Memory), ("rocksdb", StateBackendKind::RocksDb)];
+    let mut spec = DEFAULT_STATE;
     if let Some(at) = keys.take(check, "backend")
-        && let Some("rocksdb") = check.choice(&at, &[("memory", "memory"), ("rocksdb", "rocksdb")])
+        && let Some(backend) = check.choice(&at, &kinds)
     {
-        check.problem(codes::NOT_AVAILABLE, &at, "the state backend `rocksdb` is not available yet: use `memory`");
+        spec.backend = backend;
+        if backend == StateBackendKind::RocksDb && !has_checkpoints {
+            let message =
+                "`rocksdb` needs the job to have `checkpoint`: what a function keeps goes to disk with every one";
+            let help = Some("add `checkpoint: {}` to the job".to_owned());
+            check.problem_with_help(codes::NEEDS_CHECKPOINT, &at, message.to_owned(), help);
+        }
     }
     keys.finish(check);
-    DEFAULT_STATE
+    spec
 }
 
 fn read_batch(check: &mut Check, at: &At<'_>) -> BatchLimits {

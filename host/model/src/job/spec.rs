@@ -77,6 +77,8 @@ pub struct StateSpec {
 pub enum StateBackendKind {
     /// Memory.
     Memory,
+    /// RocksDB on a local disk, with what was used last in memory. Only in a job with checkpoints.
+    RocksDb,
 }
 
 /// A source of the job.

@@ -38,7 +38,7 @@ mod table;
 mod young;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use contract::{KeyedState, StateBackend, StatePart, StateScope};
 use rocksdb::{Cache, Env};
@@ -102,7 +102,8 @@ pub struct RocksBackend {
     options: RocksOptions,
     helpers: Helpers,
     cache: Cache,
-    folder: Arc<ProcessFolder>,
+    /// Taken with the first table: who only looks at a job makes no folder.
+    folder: Mutex<Option<Arc<ProcessFolder>>>,
 }
 
 impl std::fmt::Debug for RocksBackend {
@@ -112,23 +113,31 @@ impl std::fmt::Debug for RocksBackend {
 }
 
 impl RocksBackend {
-    /// Takes a folder for this process, and removes what processes left that are no more.
-    ///
-    /// # Errors
-    /// When the folder cannot be made, read, emptied or locked (E0607).
-    pub fn new(options: RocksOptions) -> Result<Self, contract::Error> {
-        let folder = Arc::new(ProcessFolder::open(&options.folder)?);
+    /// A backend whose first table takes a folder for this process, and removes what processes left that are no
+    /// more. A folder that cannot be made, read, emptied or locked is an error then (E0607).
+    #[must_use]
+    pub fn new(options: RocksOptions) -> Self {
         let cache = Cache::new_lru_cache(options.cache_bytes);
         if let Ok(mut environment) = Env::new() {
             // One thread that compacts for all tables, behind those that work on batches.
             environment.set_low_priority_background_threads(1);
             environment.lower_thread_pool_cpu_priority();
         }
-        Ok(Self { options, helpers: Helpers::Threads, cache, folder })
+        Self { options, helpers: Helpers::Threads, cache, folder: Mutex::new(None) }
+    }
+
+    fn folder(&self) -> Result<Arc<ProcessFolder>, Error> {
+        let mut folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = &*folder {
+            return Ok(Arc::clone(taken));
+        }
+        let taken = Arc::new(ProcessFolder::open(&self.options.folder)?);
+        *folder = Some(Arc::clone(&taken));
+        Ok(taken)
     }
 
     fn table(&self, scope: StateScope) -> Result<RocksTable, contract::Error> {
-        let base = Base::open(scope.operator.clone(), &scope.states, self.folder.table()?, &self.cache)?;
+        let base = Base::open(scope.operator.clone(), &scope.states, self.folder()?.table()?, &self.cache)?;
         let (base, filter) = (Arc::new(base), SharedFilter::new(Filter::default()));
         let worker = Worker {
             base: Arc::clone(&base),

@@ -44,7 +44,7 @@ fn threaded(setup: &Setup) -> RocksBackend {
     let (log, young_bytes) = (setup.log, setup.young_bytes);
     let options =
         RocksOptions { log, young_bytes, purge_percent: 0, cache_bytes: 8 << 20, ..RocksOptions::new(folder) };
-    RocksBackend::new(options).unwrap()
+    RocksBackend::new(options)
 }
 
 #[test]

@@ -9,9 +9,10 @@ mod sources;
 pub(crate) use sources::test_source;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use contract::FunctionFactory;
+use contract::{FunctionFactory, StateBackend};
 use format::{CsvFormat, Format};
 use model::job::{CsvSpec, FormatSpec, FunctionSpec, JobSpec, StateBackendKind};
 use model::{Descriptor, LineageId, OperatorUid};
@@ -19,6 +20,8 @@ use runtime::{FunctionInput, FunctionNode, JobGraph, Settings};
 
 use crate::commands::run::job_file_error;
 use crate::report::CliError;
+#[cfg(not(feature = "rocksdb"))]
+use crate::report::Problem;
 use modules::Modules;
 
 /// A job ready to start.
@@ -33,9 +36,15 @@ pub(crate) struct Wired {
 
 /// Opens modules, checks the whole job, and makes its graph. Nothing is read or written yet. In a rewind the
 /// sinks take the place of the lineage `takes_over`.
-pub(crate) fn wire(spec: &JobSpec, modules: &Modules, takes_over: Option<LineageId>) -> Result<Wired, CliError> {
+pub(crate) fn wire(
+    spec: &JobSpec,
+    modules: &Modules,
+    state_folder: &Path,
+    takes_over: Option<LineageId>,
+) -> Result<Wired, CliError> {
+    let backend = backend(spec.state.backend, state_folder)?;
     // Before anything is built, which may take a minute.
-    spec.check_paths(std::path::Path::exists).map_err(job_file_error)?;
+    spec.check_paths(Path::exists).map_err(job_file_error)?;
     let factories = open_modules(spec, modules)?;
     let descriptors: BTreeMap<OperatorUid, Descriptor> =
         factories.iter().map(|(uid, factory)| (uid.clone(), factory.descriptor().clone())).collect();
@@ -48,7 +57,7 @@ pub(crate) fn wire(spec: &JobSpec, modules: &Modules, takes_over: Option<Lineage
     }
     for function in &spec.functions {
         let Some(factory) = factories.get(&function.uid) else { continue };
-        graph.functions.push(function_node(spec, function, factory)?);
+        graph.functions.push(function_node(function, factory, &backend)?);
     }
     let formats = spec.sink_formats(&descriptors);
     for sink in &spec.sinks {
@@ -91,9 +100,9 @@ fn settings(spec: &JobSpec) -> Settings {
 }
 
 fn function_node(
-    spec: &JobSpec,
     function: &FunctionSpec,
     factory: &Arc<dyn FunctionFactory>,
+    backend: &Arc<dyn StateBackend>,
 ) -> Result<FunctionNode, CliError> {
     let descriptor = factory.descriptor();
     let mut inputs = Vec::new();
@@ -116,14 +125,29 @@ fn function_node(
         config: function.config.clone(),
         on_error: function.on_error,
         parallelism: function.parallelism,
-        state: keeps_state.then(|| backend(spec.state.backend)),
+        state: keeps_state.then(|| Arc::clone(backend)),
     })
 }
 
-fn backend(kind: StateBackendKind) -> Arc<dyn contract::StateBackend> {
+/// What stores keyed state. Its folder is made when the first table is.
+fn backend(kind: StateBackendKind, folder: &Path) -> Result<Arc<dyn StateBackend>, CliError> {
     match kind {
-        StateBackendKind::Memory => Arc::new(state::MemoryBackend::default()),
+        StateBackendKind::Memory => Ok(Arc::new(state::MemoryBackend::default())),
+        StateBackendKind::RocksDb => on_disk(folder),
     }
+}
+
+#[cfg(feature = "rocksdb")]
+fn on_disk(folder: &Path) -> Result<Arc<dyn StateBackend>, CliError> {
+    let options = state::RocksOptions::new(folder.to_owned());
+    Ok(Arc::new(state::RocksBackend::new(options)))
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn on_disk(_: &Path) -> Result<Arc<dyn StateBackend>, CliError> {
+    let message = "`state.backend`: this tidegate was built without the feature `rocksdb`".to_owned();
+    let help = Some("use `memory`, or build tidegate with `--features rocksdb`".to_owned());
+    Err(CliError::of(Problem { code: Some("E0126".to_owned()), message, help, ..Problem::default() }))
 }
 
 /// The format of a source or sink; `columns` are those that a CSV header line tells.

@@ -106,6 +106,15 @@ dead_letters: {{ file: {{ path: out/dead }} }}
         fs::write(self.path("job.yaml"), job).expect("a file can be written");
     }
 
+    /// Has what functions keep stored by another backend from the next run on.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn store_state_in(&self, backend: &str) {
+        let job = fs::read_to_string(self.path("job.yaml")).expect("a file can be read");
+        let job = job.split("state:").next().unwrap_or_default();
+        let job = format!("{}state: {{ backend: {backend} }}\n", job);
+        fs::write(self.path("job.yaml"), job).expect("a file can be written");
+    }
+
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.folder.path().join(below)
     }

@@ -25,6 +25,8 @@ mod damage;
 mod disks;
 mod input;
 mod kit;
+#[cfg(feature = "rocksdb")]
+mod on_disk;
 mod oracle;
 mod owners;
 mod points;

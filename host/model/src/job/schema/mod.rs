@@ -161,7 +161,7 @@ struct State {
 enum Backend {
     /// The memory of the process.
     Memory,
-    /// Not available yet.
+    /// A local disk, through RocksDB, with what was used last in memory; for state larger than memory. Needs `checkpoint`.
     Rocksdb,
 }
 

@@ -205,12 +205,18 @@ fn values_of_another_kind_are_refused_with_what_was_found() {
 }
 
 #[test]
+fn state_goes_to_disk_only_with_checkpoints() {
+    assert_eq!(codes(&job("", "state: { backend: rocksdb }")), ["E0122"]);
+    assert_eq!(codes(&job("", "checkpoint:\nstate: { backend: rocksdb }")), Vec::<&str>::new());
+    assert_eq!(codes(&job("", "state: { backend: memory }")), Vec::<&str>::new());
+}
+
+#[test]
 fn what_is_not_built_yet_is_refused_and_never_ignored() {
     let source = |connector: &str| {
         format!("name: a\nsources: {{ o: {{ {connector} }} }}\nsinks: {{ s: {{ input: o, stdout: }} }}")
     };
     for text in [
-        job("", "state: { backend: rocksdb }"),
         job("", "dead_letters: { kafka: {} }"),
         job("  f: { input: orders, module: dedup@1 }", ""),
         source("kafka: { topic: a }"),

@@ -9,7 +9,7 @@ mod summary;
 mod tally;
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cpu_time::ProcessTime;
@@ -22,9 +22,12 @@ use crate::args::{OutputFormat, Run};
 use crate::commands::texts::print;
 use crate::files::read_bounded;
 use crate::report::{CliError, Problem, SourceText};
-use crate::storage::check_savepoint_folder;
+use crate::storage::{DEFAULT_FOLDER, StorageRoot, check_savepoint_folder};
 use crate::wiring::modules::{LoadOptions, Modules};
 use crate::wiring::{self, Wired};
+
+/// The folder in a storage root that state on disk lies in.
+const STATE_FOLDER: &str = "state";
 
 /// Exit code of a job that was cancelled: what a shell gives a program that Ctrl-C ended.
 const CANCELLED: u8 = 130;
@@ -178,6 +181,17 @@ pub(crate) fn job_file_error(errors: model::job::JobFileErrors) -> CliError {
     CliError::in_text(problems.collect(), source)
 }
 
+/// Where state on disk lies: in the storage root, if that is a folder.
+fn state_folder(spec: &JobSpec, args: &Run) -> PathBuf {
+    if let Some(named) = &args.state_dir {
+        return named.clone();
+    }
+    match &args.storage {
+        Some(StorageRoot::Folder(root)) => root.join(STATE_FOLDER),
+        _ => spec.directory().join(DEFAULT_FOLDER).join(STATE_FOLDER),
+    }
+}
+
 fn wire(spec: &JobSpec, args: &Run, quiet: bool, takes_over: Option<LineageId>) -> Result<Wired, CliError> {
     let modules = Modules::new(&LoadOptions {
         cache: args.cache.as_deref(),
@@ -185,7 +199,7 @@ fn wire(spec: &JobSpec, args: &Run, quiet: bool, takes_over: Option<LineageId>) 
         fuel: !args.no_fuel,
         quiet: quiet || !std::io::stderr().is_terminal(),
     })?;
-    wiring::wire(spec, &modules, takes_over)
+    wiring::wire(spec, &modules, &state_folder(spec, args), takes_over)
 }
 
 fn say_checked(wired: &Wired, output: OutputFormat) -> Result<ExitCode, CliError> {
