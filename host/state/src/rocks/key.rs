@@ -40,10 +40,15 @@ fn push_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
+/// Appends what all keys of a state in a key group begin with.
+pub(super) fn push_state(out: &mut Vec<u8>, group: KeyGroup, state: StateId) {
+    out.extend_from_slice(&group.0.to_be_bytes());
+    out.extend_from_slice(&state.0.to_be_bytes());
+}
+
 /// Appends what every entry key of the map or list `name` lies under; for a value, its whole key.
 pub(super) fn push_prefix(out: &mut Vec<u8>, group: KeyGroup, name: &EntryName<'_>) {
-    out.extend_from_slice(&group.0.to_be_bytes());
-    out.extend_from_slice(&name.state.0.to_be_bytes());
+    push_state(out, group, name.state);
     push_length(out, name.key.len());
     out.extend_from_slice(name.key);
 }

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::entry::EntryName;
 use crate::expiry::{Look, expiry};
 use crate::keyed::{check_length, check_slot, check_slots, name_of_write};
-use crate::table::name_of;
+use crate::table::{StateLog, name_of};
 
 impl RocksTable {
     /// Brings up the values of `state` of the slots in `range`.
@@ -123,6 +123,20 @@ impl Page<'_> {
             self.values.push(value);
         }
     }
+}
+
+/// Visits an entry of the base, unless the log knows its name.
+fn visit_if_older(
+    young: &StateLog,
+    stored: &key::Stored<'_>,
+    visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
+) -> Result<bool, contract::Error> {
+    if !young.knows(&stored.name) {
+        let EntryName { state, hash, key, entry_key } = stored.name;
+        let (value, written_millis) = (stored.value, stored.written.0);
+        visit(StateEntry { state, hash, key, entry_key, value, written_millis })?;
+    }
+    Ok(true)
 }
 
 impl KeyedState for RocksTable {
@@ -265,14 +279,25 @@ impl KeyedState for RocksTable {
             let end = KeyGroup(group.wrapping_add(1));
             let end = (end.0 > 0).then(|| end.0.to_be_bytes().to_vec());
             let young = &self.young;
-            self.base.visit(&group.to_be_bytes(), end, |stored| {
-                if !young.knows(&stored.name) {
-                    let EntryName { state, hash, key, entry_key } = stored.name;
-                    let (value, written_millis) = (stored.value, stored.written.0);
-                    visit(StateEntry { state, hash, key, entry_key, value, written_millis })?;
-                }
-                Ok(true)
-            })?;
+            self.base.visit(&group.to_be_bytes(), end, |stored| visit_if_older(young, &stored, visit))?;
+        }
+        Ok(())
+    }
+
+    fn visit_states(
+        &mut self,
+        states: &[StateId],
+        visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>,
+    ) -> Result<(), contract::Error> {
+        self.tidy()?;
+        let young = &self.young;
+        young.visit_entries(&mut |entry| if states.contains(&entry.state) { visit(entry) } else { Ok(()) })?;
+        for group in young.scope.key_groups.groups() {
+            for &state in states {
+                let mut prefix = Vec::new();
+                key::push_state(&mut prefix, KeyGroup(group), state);
+                self.base.visit(&prefix, key::after_prefix(&prefix), |stored| visit_if_older(young, &stored, visit))?;
+            }
         }
         Ok(())
     }

@@ -172,6 +172,14 @@ impl KeyedState for EagerTable {
         self.push_down()?.export(visit)
     }
 
+    fn visit_states(
+        &mut self,
+        states: &[::model::StateId],
+        visit: &mut dyn FnMut(contract::StateEntry<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.push_down()?.visit_states(states, visit)
+    }
+
     fn import(&mut self, entry: contract::StateEntry<'_>) -> Result<(), Error> {
         self.push_down()?.import(entry)
     }
