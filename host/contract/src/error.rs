@@ -15,6 +15,7 @@ pub struct Error {
     retry: Retry,
     is_out_of_room: bool,
     message: String,
+    help: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -22,7 +23,7 @@ impl Error {
     /// An error with a message: lower case, no full stop, names things and values.
     #[must_use]
     pub fn new(blame: Blame, retry: Retry, message: impl Into<String>) -> Self {
-        Self { code: None, blame, retry, is_out_of_room: false, message: message.into(), source: None }
+        Self { code: None, blame, retry, is_out_of_room: false, message: message.into(), help: None, source: None }
     }
 
     /// Gives it the code of its page `docs/errors/E####.md`.
@@ -39,11 +40,24 @@ impl Error {
         self
     }
 
+    /// Says what to do, for a person.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.source = Some(Box::new(source));
         self
+    }
+
+    /// What to do, if the error says it.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
     /// The code of its page, if a user can meet it.
@@ -55,8 +69,8 @@ impl Error {
     /// The same once more, for a caller who asks again; the cause stays with the first.
     #[must_use]
     pub fn repeat(&self) -> Self {
-        let Self { code, blame, retry, is_out_of_room, ref message, source: _ } = *self;
-        Self { code, blame, retry, is_out_of_room, message: message.clone(), source: None }
+        let Self { code, blame, retry, is_out_of_room, ref message, ref help, source: _ } = *self;
+        Self { code, blame, retry, is_out_of_room, message: message.clone(), help: help.clone(), source: None }
     }
 
     /// Whether there is no room left where something was to be kept.

@@ -280,7 +280,8 @@ pub trait FunctionFactory: Send + Sync {
 ///    dropped (its log lines may be kept).
 /// 2. After a trap or a limit the instance is unusable until [`UserFunction::renew`]; a call before
 ///    that renews by itself.
-/// 3. The result depends on the turn alone, not on earlier turns.
+/// 3. The result depends on the turn alone, not on earlier turns; that of [`UserFunction::migrate`] on the values alone.
+/// 4. `migrate` gives as many values as it was given, or an error.
 pub trait UserFunction: Send {
     /// Handles a batch: reads `turn.batch` and `turn.state`, fills `turn.staged`.
     ///
@@ -295,6 +296,22 @@ pub trait UserFunction: Send {
     /// # Errors
     /// As [`UserFunction::process`].
     fn assign(&mut self, values: &Values) -> Result<(OptionalColumn, Vec<EventTime>), ProcessError>;
+
+    /// Rewrites values of `state` that its version `from_version` wrote: one for one, in order. A function that says
+    /// nothing of it rewrites none.
+    ///
+    /// # Errors
+    /// As [`UserFunction::process`]; the row of a failure is the place of a value, where the function names one.
+    fn migrate(&mut self, state: StateId, from_version: u32, values: &Column) -> Result<Column, ProcessError> {
+        Err(ProcessError::Function(Failure {
+            kind: FailureKind::Rejected,
+            row: None,
+            message: format!(
+                "the function does not say how to read version {from_version} of state {state}: {} values are left as they were",
+                values.len()
+            ),
+        }))
+    }
 
     /// Throws the instance away and makes a new one, opened.
     ///

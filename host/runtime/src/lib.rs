@@ -43,7 +43,8 @@ mod start;
 
 pub use clock::SystemClock;
 pub use epochs::{
-    CheckpointCounts, CheckpointSummary, Condition, ConditionKind, Durability, SubtaskCheckpoint, adopt, start_durable,
+    CheckpointCounts, CheckpointSummary, Condition, ConditionKind, Durability, Entries, Fitted, OnRewrite,
+    RewriteProgress, SubtaskCheckpoint, TakeUp, adopt, judge, start_durable,
 };
 pub use failure::{Coordinates, JobFailure};
 pub use graph::{

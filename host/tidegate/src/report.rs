@@ -218,6 +218,7 @@ impl From<contract::Error> for CliError {
         Self::of(Problem {
             code: error.code().map(str::to_owned),
             message: without_code(&error.to_string(), error.code()),
+            help: error.help().map(str::to_owned),
             blame: Some(error.blame().to_string()),
             retry: Some(error.retry().to_string()),
             causes: causes_of(&error),

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use model::{
-    Descriptor, EventTime, MetricDescriptor, MetricId, MetricKind, ModuleDigest, OptionalColumn, OutputId,
-    PortDescriptor, Values,
+    Column, Descriptor, EventTime, MetricDescriptor, MetricId, MetricKind, ModuleDigest, OptionalColumn, OutputId,
+    PortDescriptor, StateId, Values,
 };
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
 };
 
 type Process = Arc<dyn Fn(&mut Turn) -> Result<(), ProcessError> + Send + Sync>;
+type Migrate = Arc<dyn Fn(StateId, u32, &Column) -> Result<Column, ProcessError> + Send + Sync>;
 type Assign = Arc<dyn Fn(&Values) -> Result<(OptionalColumn, Vec<EventTime>), ProcessError> + Send + Sync>;
 
 /// A function made of closures. It keeps nothing between turns.
@@ -21,6 +22,7 @@ pub struct ClosureFactory {
     descriptor: Descriptor,
     process: Process,
     assign: Option<Assign>,
+    migrate: Option<Migrate>,
     fails_to_open: Option<String>,
 }
 
@@ -31,7 +33,7 @@ impl ClosureFactory {
         descriptor: Descriptor,
         process: impl Fn(&mut Turn) -> Result<(), ProcessError> + Send + Sync + 'static,
     ) -> Self {
-        Self { descriptor, process: Arc::new(process), assign: None, fails_to_open: None }
+        Self { descriptor, process: Arc::new(process), assign: None, migrate: None, fails_to_open: None }
     }
 
     /// Assigns keys and times by `assign`.
@@ -42,6 +44,16 @@ impl ClosureFactory {
     ) -> Self {
         self.descriptor.assigns = true;
         self.assign = Some(Arc::new(assign));
+        self
+    }
+
+    /// Rewrites values of older versions of its states by `migrate`.
+    #[must_use]
+    pub fn migrating(
+        mut self,
+        migrate: impl Fn(StateId, u32, &Column) -> Result<Column, ProcessError> + Send + Sync + 'static,
+    ) -> Self {
+        self.migrate = Some(Arc::new(migrate));
         self
     }
 
@@ -94,6 +106,18 @@ impl UserFunction for Closure {
                 kind: FailureKind::Contract,
                 row: None,
                 message: "the function does not assign".to_owned(),
+            })),
+        }
+    }
+
+    fn migrate(&mut self, state: StateId, from_version: u32, values: &Column) -> Result<Column, ProcessError> {
+        self.is_fresh = false;
+        match &self.factory.migrate {
+            Some(migrate) => migrate(state, from_version, values),
+            None => Err(ProcessError::Function(Failure {
+                kind: FailureKind::Rejected,
+                row: None,
+                message: format!("the function does not say how to read version {from_version} of state {state}"),
             })),
         }
     }

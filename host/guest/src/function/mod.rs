@@ -102,23 +102,6 @@ struct Scratch {
 }
 
 impl GuestFunction {
-    /// Rewrites values of `state` written by its version `from_version`.
-    ///
-    /// # Errors
-    /// As [`UserFunction::process`]; an error that the function returns is a failure of kind rejected.
-    pub fn migrate(&mut self, state: StateId, from_version: u32, values: &Column) -> Result<Column, ProcessError> {
-        let mut live = self.take_live()?;
-        let result = live.call(Phase::Migrate, &self.limits, |function, store| {
-            function.call_migrate(store, state.0, from_version, convert::column(values))
-        });
-        self.fuel_used += live.take_fuel_used();
-        let migrated = result?.map_err(|message| ProcessError::Function(failure::rejected(None, message)))?;
-        let migrated = check::column("values", migrated).map_err(broken_result(Phase::Migrate))?;
-        check::length("values", migrated.len(), values.len()).map_err(broken_result(Phase::Migrate))?;
-        self.keep(live);
-        Ok(migrated)
-    }
-
     /// Whether there is an instance now. Without one the next call makes it.
     #[must_use]
     pub fn has_instance(&self) -> bool {
@@ -250,6 +233,19 @@ impl UserFunction for GuestFunction {
         check::length("event times", times.len(), rows).map_err(broken_result(Phase::Assign))?;
         self.keep(live);
         Ok((keys, check::event_times(times)))
+    }
+
+    fn migrate(&mut self, state: StateId, from_version: u32, values: &Column) -> Result<Column, ProcessError> {
+        let mut live = self.take_live()?;
+        let result = live.call(Phase::Migrate, &self.limits, |function, store| {
+            function.call_migrate(store, state.0, from_version, convert::column(values))
+        });
+        self.fuel_used += live.take_fuel_used();
+        let migrated = result?.map_err(|message| ProcessError::Function(failure::rejected(None, message)))?;
+        let migrated = check::column("values", migrated).map_err(broken_result(Phase::Migrate))?;
+        check::length("values", migrated.len(), values.len()).map_err(broken_result(Phase::Migrate))?;
+        self.keep(live);
+        Ok(migrated)
     }
 
     fn renew(&mut self) -> Result<(), contract::Error> {

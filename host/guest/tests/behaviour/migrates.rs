@@ -1,6 +1,6 @@
 //! `migrates` rewrites values of an older version.
 
-use contract::{Failure, FailureKind, ProcessError};
+use contract::{Failure, FailureKind, ProcessError, UserFunction};
 use model::{Column, StateId};
 
 use crate::kit::*;

@@ -36,6 +36,6 @@ pub fn adopt<E: From<Error>>(
     }
 }
 
-fn overtaken(fenced: &Fenced) -> Error {
+pub(super) fn overtaken(fenced: &Fenced) -> Error {
     Error::new(Blame::Config, Retry::No, fenced.to_string()).with_code(Fenced::CODE)
 }

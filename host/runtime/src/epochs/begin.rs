@@ -8,23 +8,25 @@ use std::time::Duration;
 
 use contract::{CheckpointStore, Clock, Error, Randomness, Sink, SnapshotStore, Split};
 use fail::fail_point;
-use model::{Blame, Epoch, EventTime, Generation, HostTime, JobName, LineageId, OperatorUid, Retry};
+use model::{Blame, Epoch, EventTime, Generation, HostTime, JobName, LineageId, OperatorUid, Retry, StateDescriptor};
 use protocol::assignment_of_parts::inherit;
 use protocol::coordinator::{Coordinator, Options, Start, SubtaskNumber};
 use protocol::host_clock::{DEFAULT_JUMP_LIMIT, HostClock};
 use protocol::key_group;
-use protocol::manifest::{CheckpointKind, Manifest, Part};
-use protocol::ownership::{LineageChoice, LogEntry, Ownership, lineage_of};
+use protocol::manifest::{CheckpointKind, LogRecord, Manifest, Part};
+use protocol::ownership::{Content, LineageChoice, LogEntry, Ownership, lineage_of};
 use protocol::recovery::{Ledgers, Permissions, Recovery};
 use protocol::retention::listed_output;
 
+use super::accept::accept;
 use super::driver::{Driver, DriverState, slow_after};
 use super::failures::{self, checkpoints_uid};
-use super::fit::{Drops, check_splits, fit};
+use super::fit::{Drops, check_splits, fit, judge};
 use super::link::EpochLink;
-use super::own::{choose, claim};
+use super::own::{choose, claim, read};
 use super::parting::Parting;
 use super::publish::PublishingSink;
+use super::rewrite::OnRewrite;
 use super::shape::Shape;
 use super::status::Status;
 use super::stock::Stock;
@@ -63,6 +65,8 @@ pub struct Durability {
     pub drop_state: Vec<String>,
     /// Go on though a target does not know what was published: it is a new one, or was emptied on purpose.
     pub ledger_behind: bool,
+    /// Is told how far state is that has to be written anew before the job runs.
+    pub on_rewrite: Option<OnRewrite>,
 }
 
 impl Durability {
@@ -96,6 +100,7 @@ impl Durability {
             retain: Self::RETAIN,
             drop_state: Vec::new(),
             ledger_behind: false,
+            on_rewrite: None,
         }
     }
 }
@@ -115,10 +120,11 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
     let ground = recover(graph, &splits, durability)?;
     let (mut specs, registry) = plan(&checked, splits);
     resume(&mut specs, &ground.last);
-    let shape = Shape::of(graph);
+    let shape = Shape::of(graph, &ground.stored);
     let (to_coordinator, messages) = sync_channel(MOST_MESSAGES);
-    let Ground { last, lineage, restored, ownership, publishers } = ground;
+    let Ground { last, lineage, restored, ownership, publishers, .. } = ground;
     let generation = ownership.generation();
+    let first_epoch_after = last.epoch;
     let link = EpochLink::new(last.epoch, last.host_clock, durability.backlog_bytes, to_coordinator);
     let medium = Medium {
         log: Arc::clone(&durability.log),
@@ -156,7 +162,7 @@ pub fn start_durable(graph: &JobGraph, clock: Arc<dyn Clock>, durability: &Durab
     let handle = JobHandle::new(Arc::clone(&control), Arc::clone(&registry), Some(epochs));
     lead(driver, &control);
     let objects = Arc::clone(&durability.objects);
-    let durable = Durable { link, objects, restored: restored.unwrap_or_default(), lineage, generation };
+    let durable = Durable { link, objects, restored: first_epoch_after, lineage, generation };
     let job = graph.name.clone();
     spawn_all(specs, &Shared { control, registry, job, settings: graph.settings, durable: Some(durable) });
     Ok(handle)
@@ -169,15 +175,18 @@ struct Ground {
     /// What it goes on from; before the first manifest, one that says nothing.
     last: Manifest,
     restored: Option<Epoch>,
+    /// How the values of each function look that another module may have stored.
+    stored: BTreeMap<OperatorUid, Vec<StateDescriptor>>,
     publishers: Publishers,
 }
 
 /// Claims the job, and finds what it goes on from.
 fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> Result<Ground, Error> {
     let drops = Drops::parse(&durability.drop_state)?;
+    check_before_claim(graph, splits, durability)?;
     let randomness = durability.randomness.as_ref();
     let lineage = LineageChoice::Continue(LineageId(randomness.draw()));
-    let (ownership, entries) = claim(durability.log.as_ref(), randomness, &graph.name, &durability.owner, lineage)?;
+    let (mut ownership, entries) = claim(durability.log.as_ref(), randomness, &graph.name, &durability.owner, lineage)?;
     fail_point!("after-claim");
     let lineage = lineage_of(&entries).unwrap_or(ownership.lineage());
     let mut publishers = open_publishers(graph, lineage)?;
@@ -187,25 +196,40 @@ fn recover(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> 
     }
     let permissions =
         Permissions { rewind: None, ledger_behind: durability.ledger_behind, drop: drops.operators.clone() };
+    let mut stored = BTreeMap::new();
     let (last, restored) = match choose(&entries, graph, &ledgers, &permissions)? {
         Recovery::Begin => (blank(&graph.name, lineage, ownership.generation(), graph.settings.key_groups), None),
         Recovery::Resume(resume) => {
             if !resume.passed_over.is_empty() {
                 tracing::warn!(passed_over = ?resume.passed_over, "newer records of the log cannot be read");
             }
-            let mut manifest = fit(graph, resume.manifest, &drops)?;
-            check_splits(graph, splits, &manifest)?;
+            let mut fitted = fit(graph, resume.manifest, &drops)?;
+            let manifest = &mut fitted.manifest;
+            check_splits(graph, splits, manifest)?;
             for (uid, sink) in &mut manifest.sinks {
                 sink.pending = resume.publish_first.get(uid).cloned().unwrap_or_default();
                 // What only the target knew is noted: an epoch published just before the end of the last incarnation.
                 sink.published = sink.published.max(ledgers.get(uid).copied().flatten());
             }
-            let epoch = manifest.epoch;
-            (manifest, Some(epoch))
+            stored = fitted.stored();
+            let epoch = fitted.manifest.epoch;
+            (accept(graph, &fitted, &mut ownership, durability)?, Some(epoch))
         }
     };
     discard_orphans(&mut publishers, &entries, ownership.generation())?;
-    Ok(Ground { ownership, lineage, last, restored, publishers })
+    Ok(Ground { ownership, lineage, last, restored, stored, publishers })
+}
+
+/// Refuses what does not fit the newest checkpoint as long as whoever runs the job is not disturbed by it.
+fn check_before_claim(graph: &JobGraph, splits: &[Vec<Split>], durability: &Durability) -> Result<(), Error> {
+    let entries = read(durability.log.as_ref())?;
+    let newest = entries.iter().rev().find_map(|entry| match &entry.content {
+        Content::Record(LogRecord::Complete(manifest)) => Some(manifest),
+        _ => None,
+    });
+    let Some(newest) = newest else { return Ok(()) };
+    let fitted = judge(graph, newest, &durability.drop_state)?;
+    check_splits(graph, splits, &fitted.manifest)
 }
 
 /// Gives each publisher its thread.

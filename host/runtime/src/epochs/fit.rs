@@ -1,23 +1,45 @@
-//! Whether a manifest fits the job of today: one rule for every start, after a crash as well as by hand.
+//! Whether a manifest fits the job of today: one rule for every start, after a crash as well as by hand, from a
+//! checkpoint as well as from a savepoint.
 //!
 //! # Invariants
 //! 1. What the manifest keeps and the job does not know is refused by name, unless it is named as dropped.
 //! 2. What the job has and the manifest does not know begins empty.
+//! 3. States are compared here and nowhere else, by [`protocol::schema`]; nothing is changed before all of it fits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract::{Error, Split};
-use model::{Blame, OperatorUid, Retry, StateDescriptor};
-use protocol::manifest::{Manifest, OperatorState};
+use model::{Blame, ObjectNumber, OperatorUid, Retry, StateDescriptor};
+use protocol::manifest::{LogRecord, Manifest, OperatorState};
+use protocol::ownership::{Content, LogEntry};
+use protocol::recovery::{Ledgers, Permissions};
+use protocol::schema::{Comparison, Rule, compare};
 
+use super::own::choose;
 use crate::graph::{FunctionNode, JobGraph};
 use crate::plan::dead_letters_uid;
+
+/// A manifest that fits the job of today.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// Without what is dropped. State that does not stay as it is has the descriptors it was stored with.
+    pub(super) manifest: Manifest,
+    /// What becomes of the state of each function that the manifest keeps some of.
+    pub(super) states: BTreeMap<OperatorUid, Comparison>,
+}
+
+impl Fitted {
+    /// How the values of each function look that are stored from now on.
+    pub(super) fn stored(&self) -> BTreeMap<OperatorUid, Vec<StateDescriptor>> {
+        self.states.iter().map(|(uid, comparison)| (uid.clone(), comparison.stored())).collect()
+    }
+}
 
 /// What may be dropped, as a user names it: `operator`, or `operator/state`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drops {
     pub(crate) operators: BTreeSet<OperatorUid>,
-    states: BTreeSet<(OperatorUid, String)>,
+    states: BTreeMap<OperatorUid, BTreeSet<String>>,
 }
 
 impl Drops {
@@ -31,15 +53,29 @@ impl Drops {
             })?;
             match state {
                 None => drops.operators.insert(uid),
-                Some(state) => drops.states.insert((uid, state.to_owned())),
+                Some(state) => drops.states.entry(uid).or_default().insert(state.to_owned()),
             };
         }
         Ok(drops)
     }
 }
 
-/// The manifest without what is dropped.
-pub(crate) fn fit(graph: &JobGraph, mut manifest: Manifest, drops: &Drops) -> Result<Manifest, Error> {
+/// Whether a job can go on from `manifest`, before anything is claimed, opened or written. `drop_state` names what may
+/// be dropped: `operator/state`, or `operator` alone. Parts that list no objects stand for state that is to come.
+///
+/// # Errors
+/// What does not fit, by name, with the rule and what to do.
+pub fn judge(graph: &JobGraph, manifest: &Manifest, drop_state: &[String]) -> Result<Fitted, Error> {
+    let drops = Drops::parse(drop_state)?;
+    let content = Content::Record(LogRecord::Complete(Box::new(manifest.clone())));
+    let permissions = Permissions { drop: drops.operators.clone(), ..Permissions::default() };
+    // Targets are asked later, by who owns the job: here none has published anything.
+    choose(&[LogEntry { number: ObjectNumber(0), content }], graph, &Ledgers::new(), &permissions)?;
+    fit(graph, manifest.clone(), &drops)
+}
+
+/// The manifest without what is dropped, and what becomes of the states in it.
+pub(super) fn fit(graph: &JobGraph, mut manifest: Manifest, drops: &Drops) -> Result<Fitted, Error> {
     let is_source = |uid: &OperatorUid| graph.sources.iter().any(|node| node.uid == *uid);
     let is_sink = |uid: &OperatorUid| {
         graph.sinks.iter().any(|node| node.uid == *uid) || (graph.dead_letters.is_some() && *uid == dead_letters_uid())
@@ -47,17 +83,48 @@ pub(crate) fn fit(graph: &JobGraph, mut manifest: Manifest, drops: &Drops) -> Re
     manifest.sources.retain(|uid, _| is_source(uid));
     manifest.sinks.retain(|uid, _| is_sink(uid));
     manifest.operators.retain(|uid, _| graph.functions.iter().any(|node| node.uid == *uid));
+    let mut states = BTreeMap::new();
+    let mut refusals = Vec::new();
     for node in &graph.functions {
         let Some(known) = manifest.operators.get_mut(&node.uid) else { continue };
-        if drops.operators.contains(&node.uid) {
+        if drops.operators.contains(&node.uid) || known.parts.is_empty() {
             *known = OperatorState::default();
-        } else if !known.parts.is_empty() {
-            check_key(node, known)?;
-            let declared = node.factory.descriptor().kept_states();
-            known.states.iter().try_for_each(|state| fits(&node.uid, state, &declared, drops))?;
+            continue;
+        }
+        check_key(node, known)?;
+        let dropped = drops.states.get(&node.uid).cloned().unwrap_or_default();
+        let comparison = compare(&known.states, &node.factory.descriptor().kept_states(), &dropped);
+        let refused = comparison.refusals().map(|(state, rule, help)| Refused::new(&node.uid, state, rule, help));
+        refusals.extend(refused);
+        if comparison.ids().is_empty() {
+            *known = OperatorState::default();
+        } else {
+            states.insert(node.uid.clone(), comparison);
         }
     }
-    Ok(manifest)
+    match refusals.is_empty() {
+        true => Ok(Fitted { manifest, states }),
+        false => Err(refuse(&refusals)),
+    }
+}
+
+/// A state that cannot go on, in words.
+struct Refused {
+    why: String,
+    help: String,
+}
+
+impl Refused {
+    fn new(uid: &OperatorUid, state: &str, rule: &Rule, help: &str) -> Self {
+        Self { why: format!("state `{uid}/{state}`: {rule}"), help: help.to_owned() }
+    }
+}
+
+fn refuse(refusals: &[Refused]) -> Error {
+    let joined = |text: fn(&Refused) -> &str| refusals.iter().map(text).collect::<Vec<_>>().join("; ");
+    let message = format!("the job cannot go on with what is stored: {}", joined(|refused| &refused.why));
+    let error = Error::new(Blame::Config, Retry::No, message).with_code(Rule::CODE);
+    error.with_help(joined(|refused| &refused.help))
 }
 
 /// State lies under keys: by another one, a record would meet the state of a stranger.
@@ -72,30 +139,6 @@ fn check_key(node: &FunctionNode, known: &OperatorState) -> Result<(), Error> {
         node.uid, node.uid
     );
     Err(Error::new(Blame::Config, Retry::No, message).with_code("E0447"))
-}
-
-fn fits(uid: &OperatorUid, kept: &StateDescriptor, declared: &[StateDescriptor], drops: &Drops) -> Result<(), Error> {
-    let refused = |why: String| {
-        let message = format!("state `{uid}/{}` of the checkpoint {why}", kept.name);
-        Err(Error::new(Blame::Config, Retry::No, message).with_code("E0445"))
-    };
-    if drops.states.contains(&(uid.clone(), kept.name.clone())) {
-        return match declared.iter().find(|state| state.id == kept.id) {
-            // Its entries would be taken for those of the other.
-            Some(other) => {
-                refused(format!("has the id {}, which `{}` has now: expected a new id", kept.id, other.name))
-            }
-            None => Ok(()),
-        };
-    }
-    match declared.iter().find(|state| state.name == kept.name) {
-        None => refused("is not declared any more: expected the state, or its name among those to drop".to_owned()),
-        Some(now) if now.kind != kept.kind => {
-            refused(format!("is of kind {:?}: expected that kind, found {:?}", kept.kind, now.kind))
-        }
-        Some(now) if now.id != kept.id => refused(format!("has the id {}: expected it, found {}", kept.id, now.id)),
-        Some(_) => Ok(()),
-    }
 }
 
 /// Refuses a split with records that were not read and that is gone.

@@ -18,6 +18,7 @@
 //! # Absent on purpose
 //! Decisions: when to trigger, what completes, what is aborted. They are in `protocol`.
 
+mod accept;
 mod adopt;
 mod begin;
 pub(crate) mod driver;
@@ -28,6 +29,7 @@ pub(crate) mod link;
 mod own;
 mod parting;
 mod publish;
+mod rewrite;
 mod shape;
 pub(crate) mod status;
 mod stock;
@@ -35,6 +37,9 @@ mod sweep;
 mod words;
 mod work;
 
+pub use accept::{Entries, TakeUp};
 pub use adopt::adopt;
 pub use begin::{Durability, start_durable};
+pub use fit::{Fitted, judge};
+pub use rewrite::{OnRewrite, RewriteProgress};
 pub use status::{CheckpointCounts, CheckpointSummary, Condition, ConditionKind, SubtaskCheckpoint};

@@ -62,7 +62,7 @@ pub(super) fn create(
 }
 
 /// The log from the newest manifest that can be read to its end.
-fn read(log: &dyn CheckpointStore) -> Result<Vec<LogEntry>, Error> {
+pub(super) fn read(log: &dyn CheckpointStore) -> Result<Vec<LogEntry>, Error> {
     let mut entries = Vec::new();
     for number in log.list()?.into_iter().rev() {
         let Some(content) = content(log, number)? else { continue };

@@ -46,7 +46,8 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn of(graph: &JobGraph) -> Self {
+    /// `stored` says how values look that functions did not write all by themselves.
+    pub(crate) fn of(graph: &JobGraph, stored: &BTreeMap<OperatorUid, Vec<StateDescriptor>>) -> Self {
         let sources = graph.sources.iter().map(|node| (node.uid.clone(), node.parallelism.0));
         let functions = graph.functions.iter().map(|node| (node.uid.clone(), node.parallelism.0));
         let sinks = graph.sinks.iter().map(|node| (node.uid.clone(), node.parallelism.0));
@@ -71,7 +72,7 @@ impl Shape {
                 .map(|node| Function {
                     uid: node.uid.clone(),
                     module: node.factory.digest(),
-                    states: node.factory.descriptor().kept_states(),
+                    states: stored.get(&node.uid).cloned().unwrap_or_else(|| node.factory.descriptor().kept_states()),
                     key: node.key.as_ref().map(ToString::to_string),
                 })
                 .collect(),

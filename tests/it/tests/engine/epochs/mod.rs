@@ -8,6 +8,7 @@ mod power_loss;
 mod pressure;
 mod recover;
 mod refusals;
+mod schema;
 mod soak;
 pub(crate) mod support;
 mod ttl;

@@ -53,13 +53,22 @@ fn a_state_that_is_not_declared_any_more_is_not_dropped_silently() {
             sink.clone(),
         )
     };
-    assert_refused(&world, &job(other.clone()), "E0445", "`count/count`");
+    assert_refused(&world, &job(other.clone()), "E0630", "`count/count`: the module does not have it");
     let listed = StateDescriptor { kind: StateKind::MapEntries, ..count_state() };
-    assert_refused(&world, &job(listed), "E0445", "expected that kind");
-    world.drop_state = vec!["count/count".to_owned()];
-    assert_refused(&world, &job(other), "E0445", "expected a new id");
+    assert_refused(&world, &job(listed), "E0630", "it was a value and is a map now");
     world.drop_state = vec!["No such name".to_owned()];
     assert_refused(&world, &job(count_state()), "E0445", "No such name");
+    // What is dropped is gone, though the new state has its number.
+    world.drop_state = vec!["count/count".to_owned()];
+    let before = sink.texts().len();
+    let tap = few_keys(1, 200);
+    let grown = Job::new().source("tap", tap).function("count", &["tap"], count_with(other), |_| ()).sink(
+        "out",
+        &["count"],
+        sink.clone(),
+    );
+    world.finish(&grown);
+    assert_eq!(sink.texts()[before], "k11 1");
 }
 
 #[test]

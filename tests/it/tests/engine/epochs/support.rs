@@ -207,12 +207,13 @@ pub(crate) fn count() -> ClosureFactory {
 }
 
 pub(crate) fn count_with(state: StateDescriptor) -> ClosureFactory {
+    let id = state.id;
     let descriptor = Descriptor { keyed: true, states: vec![state], ..descriptor(&["out"]) };
-    ClosureFactory::new(descriptor, |turn| {
+    ClosureFactory::new(descriptor, move |turn| {
         let keys = Arc::clone(&turn.batch.keys);
         let mut known = OptionalColumn::default();
         let state = turn.state.as_mut().unwrap();
-        state.load(StateId(0), &keys, &mut known).map_err(ProcessError::Host)?;
+        state.load(id, &keys, &mut known).map_err(ProcessError::Host)?;
         let number = |value: Option<&[u8]>| value.map_or(0, |bytes| String::from_utf8_lossy(bytes).parse().unwrap());
         let mut counts: Vec<u64> = known.iter().map(number).collect();
         let mut records = OutputRecords::default();
@@ -225,7 +226,7 @@ pub(crate) fn count_with(state: StateDescriptor) -> ClosureFactory {
         }
         records.values = Values::from(values);
         // Every row writes: the write time is the latest of them, as it is where none is given.
-        let mut writes = StateWrites { state: StateId(0), ..StateWrites::default() };
+        let mut writes = StateWrites { state: id, ..StateWrites::default() };
         for (slot, count) in (0u32..).zip(&counts) {
             writes.slots.push(SlotIndex(slot));
             writes.values.push(Some(count.to_string().as_bytes()));
