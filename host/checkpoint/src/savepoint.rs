@@ -22,12 +22,14 @@ mod entries;
 mod error;
 mod metadata;
 mod reader;
+mod unfinished;
 mod writer;
 
 pub use entries::Entries;
 pub use error::Error;
 pub use metadata::{EntriesFile, Metadata, Operator, Sink, Source, Split};
 pub use reader::{Reader, inspect};
+pub use unfinished::unfinished;
 pub use writer::{OperatorWriter, Writer};
 
 /// The file that makes a folder a savepoint.

@@ -39,6 +39,7 @@ mod prefetch;
 mod restore;
 #[cfg(feature = "rocksdb")]
 mod rocks;
+pub mod scatter;
 mod segment;
 #[cfg(test)]
 mod soundness;

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use contract::{StatePart, StateScope};
-use model::{KeyGroupRange, StateKind};
+use model::{KeyGroupRange, OperatorUid, StateKind};
 
 use crate::directories::Directories;
 use crate::entry::{self, EntryName, Flaw, Head, Item, SEGMENT_HEADER};
@@ -86,7 +86,7 @@ impl StateLog {
         bytes: &Arc<Vec<u8>>,
         counts: &KeyGroupRange,
     ) -> Result<(), Error> {
-        self.check_header(number, bytes)?;
+        check_header(&self.scope.operator, number, bytes)?;
         let mut piece = Vec::with_capacity(PIECE);
         let segment = self.log.take_in(Arc::clone(bytes))?;
         let mut at = SEGMENT_HEADER.len();
@@ -133,25 +133,6 @@ impl StateLog {
             at += item.size();
         }
         Ok(at)
-    }
-
-    fn check_header(&self, number: usize, bytes: &[u8]) -> Result<(), Error> {
-        let operator = || self.scope.operator.clone();
-        let damaged = |flaw| Error::Damaged { operator: operator(), segment: number, at: 0, flaw };
-        let &[a, b, c, d, low, high, zero, nil, ..] = bytes else {
-            return Err(damaged(Flaw::Truncated { needed: SEGMENT_HEADER.len(), left: bytes.len() }));
-        };
-        if [a, b, c, d] != *b"TGSL" {
-            return Err(damaged(Flaw::NotASegment { found: [a, b, c, d] }));
-        }
-        let found = u16::from_le_bytes([low, high]);
-        if found > VERSION {
-            return Err(Error::NewerVersion { operator: operator(), segment: number, found, newest: VERSION });
-        }
-        if found == 0 || [zero, nil] != [0, 0] {
-            return Err(damaged(Flaw::Contradiction { what: "a version or mark" }));
-        }
-        Ok(())
     }
 
     /// Refuses an entry whose state is declared with another kind. What is not declared stays where it
@@ -204,6 +185,26 @@ impl StateLog {
             log.reject(place);
         }
     }
+}
+
+/// Refuses what is no segment, or one of a newer version.
+pub(crate) fn check_header(operator: &OperatorUid, number: usize, bytes: &[u8]) -> Result<(), Error> {
+    let named = || operator.clone();
+    let damaged = |flaw| Error::Damaged { operator: named(), segment: number, at: 0, flaw };
+    let &[a, b, c, d, low, high, zero, nil, ..] = bytes else {
+        return Err(damaged(Flaw::Truncated { needed: SEGMENT_HEADER.len(), left: bytes.len() }));
+    };
+    if [a, b, c, d] != *b"TGSL" {
+        return Err(damaged(Flaw::NotASegment { found: [a, b, c, d] }));
+    }
+    let found = u16::from_le_bytes([low, high]);
+    if found > VERSION {
+        return Err(Error::NewerVersion { operator: named(), segment: number, found, newest: VERSION });
+    }
+    if found == 0 || [zero, nil] != [0, 0] {
+        return Err(damaged(Flaw::Contradiction { what: "a version or mark" }));
+    }
+    Ok(())
 }
 
 /// Puts an entry of a map or list into the index and its directory, or takes out what it deletes. Whether the

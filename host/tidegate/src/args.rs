@@ -259,6 +259,16 @@ pub(crate) struct Run {
     /// Go back to the savepoint though the storage holds something newer: what was published after it comes again.
     #[arg(long, requires = "from_savepoint")]
     pub(crate) rewind: bool,
+    /// An operator of the savepoint that has another uid in the job. May be given more than once.
+    #[arg(long, value_name = "OLD=NEW", requires = "from_savepoint")]
+    pub(crate) map_operator: Vec<String>,
+    /// A state of the savepoint that has another name in the job; UID is what the savepoint calls the operator. May be
+    /// given more than once.
+    #[arg(long, value_name = "UID/OLD=NEW", requires = "from_savepoint")]
+    pub(crate) map_state: Vec<String>,
+    /// The savepoint may be of the job of this name, and not only of the one that is run.
+    #[arg(long, value_name = "NAME", requires = "from_savepoint")]
+    pub(crate) savepoint_of: Option<String>,
     /// When the job ends, by Ctrl-C or because its sources do, make a savepoint of its final checkpoint here.
     #[arg(long, value_name = "DIR")]
     pub(crate) stop_with_savepoint: Option<PathBuf>,

@@ -254,6 +254,12 @@ fn terminal_width() -> usize {
     columns.clamp(60, 120)
 }
 
+impl From<state::Error> for CliError {
+    fn from(error: state::Error) -> Self {
+        contract::Error::from(error).into()
+    }
+}
+
 impl From<toolchain::Error> for CliError {
     fn from(error: toolchain::Error) -> Self {
         let causes = causes_of(&error);

@@ -81,6 +81,10 @@ pub struct Operator {
     /// The component that wrote it; `None` for what is part of the host.
     #[serde(with = "text::digest")]
     pub module: Option<ModuleDigest>,
+    /// What its records were partitioned by, as the job file writes it; `None` where the function says so itself, and
+    /// where it was not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// What its state is, with schema and time to live.
     pub states: Vec<StateDescriptor>,
     /// Where its entries are: filled in by the writer.

@@ -14,7 +14,7 @@ use model::{
 };
 
 use super::entries::{BLOCK_BYTES, VERSION};
-use super::{Error, Metadata, Operator, Reader, Sink, Source, Split, Writer, inspect};
+use super::{Error, Metadata, Operator, Reader, Sink, Source, Split, Writer, inspect, unfinished};
 
 /// A savepoint of version 1, as [`sample`] and [`sample_entries`] describe it.
 const SAMPLE_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/savepoint-v1");
@@ -293,6 +293,21 @@ fn damage_after_the_check_is_noticed_too() {
         }
     };
     assert_eq!((error.code(), read), (Some("E0422"), 4));
+}
+
+#[test]
+fn what_is_left_of_a_killed_writer_is_written_over_and_nothing_else() {
+    let (_root, folder) = written();
+    fs::remove_file(folder.join("savepoint.json")).unwrap();
+    fs::write(folder.join("savepoint.json.part"), "{").unwrap();
+    fs::write(folder.join("mine.txt"), "keep me").unwrap();
+    assert_eq!(unfinished(&folder).unwrap(), None);
+    assert_eq!(Writer::create(&folder, GROUPS).unwrap_err().code(), Some("E0424"));
+    fs::remove_file(folder.join("mine.txt")).unwrap();
+    assert_eq!(unfinished(&folder).unwrap().unwrap().len(), 3);
+    write(&folder, &[]).unwrap();
+    assert_eq!(unfinished(&folder).unwrap(), None);
+    assert!(Reader::open(&folder).is_ok());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use model::{KeyGroup, OperatorUid, StateId};
 
 use super::entries::{self, BLOCK_BYTES};
 use super::metadata::{self, EntriesFile, Metadata};
-use super::{Error, METADATA_FILE, PART_SUFFIX, entries_file};
+use super::{Error, METADATA_FILE, PART_SUFFIX, entries_file, unfinished};
 use crate::medium::sync_folder;
 
 /// A savepoint that is being written. Dropped before it is finished, it leaves a folder that is no savepoint.
@@ -25,7 +25,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a savepoint of a job with so many key groups in `folder`, which is made, or is empty.
+    /// Begins a savepoint of a job with so many key groups in `folder`, which is made, is empty, or holds what
+    /// is left of one whose writer was killed.
     ///
     /// # Errors
     /// When the folder holds something, or cannot be made.
@@ -33,6 +34,10 @@ impl Writer {
         let made = fs::create_dir(folder);
         match made {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                for file in unfinished(folder).ok().flatten().unwrap_or_default() {
+                    fs::remove_file(&file)
+                        .map_err(Error::io("remove what is left of an unfinished savepoint", &file))?;
+                }
                 let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
                 if !is_empty {
                     return Err(Error::TargetInUse { path: folder.to_owned() });

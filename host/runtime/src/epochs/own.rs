@@ -114,7 +114,7 @@ pub(crate) fn choose(
         sinks,
         publishing,
     };
-    recovery::choose(entries, &job, ledgers, permissions).map_err(|refusal| refused(&refusal))
+    recovery::choose(entries, &job, ledgers, permissions).map_err(|refusal| refused(&refusal, entries))
 }
 
 fn not_claimed(error: &ownership::Error) -> Error {
@@ -125,6 +125,15 @@ fn not_claimed(error: &ownership::Error) -> Error {
     Error::new(Blame::Config, retry, error.to_string()).with_code(error.code())
 }
 
-fn refused(refusal: &Refusal) -> Error {
-    Error::new(Blame::Config, Retry::No, refusal.to_string()).with_code(refusal.code())
+/// Says also which objects cannot be read, where that is why.
+fn refused(refusal: &Refusal, entries: &[LogEntry]) -> Error {
+    let mut message = refusal.to_string();
+    if let Refusal::LedgerAhead { damaged, .. } | Refusal::NothingReadable { damaged, .. } = refusal {
+        for entry in entries.iter().filter(|entry| damaged.contains(&entry.number)) {
+            if let Content::Damaged(why) = &entry.content {
+                message = format!("{message}; {why}");
+            }
+        }
+    }
+    Error::new(Blame::Config, Retry::No, message).with_code(refusal.code())
 }

@@ -5,12 +5,10 @@ use std::path::Path;
 
 use checkpoint::JobStore;
 use checkpoint::savepoint::{Metadata, Operator, Sink, Source, Split, Writer};
-use contract::{SnapshotStore, StateBackend, StatePart};
-use model::OperatorUid;
+use contract::SnapshotStore;
 use protocol::manifest::{Manifest, OperatorState, SinkState, SourceState};
-use state::MemoryBackend;
 
-use super::whole;
+use super::spill;
 use crate::report::{CliError, Problem};
 use crate::storage::newest_manifest;
 
@@ -53,7 +51,7 @@ fn nothing_complete() -> CliError {
 /// When its objects cannot be read, or the folder cannot be written.
 fn made_of(objects: &dyn SnapshotStore, manifest: &Manifest, folder: &Path) -> Result<Metadata, CliError> {
     let writer = Writer::create(folder, manifest.key_groups).map_err(contract::Error::from)?;
-    let written = write(writer, objects, manifest);
+    let written = write(writer, objects, manifest, folder);
     if written.is_err() {
         // The folder was empty before: what is in it is ours. That it stays is no reason to hide the failure.
         let begun = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -62,33 +60,26 @@ fn made_of(objects: &dyn SnapshotStore, manifest: &Manifest, folder: &Path) -> R
     written
 }
 
-fn write(mut writer: Writer, objects: &dyn SnapshotStore, manifest: &Manifest) -> Result<Metadata, CliError> {
-    for (uid, operator) in &manifest.operators {
-        write_operator(&mut writer, objects, manifest, uid, operator)?;
-    }
-    Ok(writer.finish(metadata(manifest)).map_err(contract::Error::from)?)
-}
-
-fn write_operator(
-    writer: &mut Writer,
+fn write(
+    mut writer: Writer,
     objects: &dyn SnapshotStore,
     manifest: &Manifest,
-    uid: &OperatorUid,
-    operator: &OperatorState,
-) -> Result<(), CliError> {
-    let scope = whole(uid, manifest.key_groups, &operator.states);
-    let listed = operator.parts.iter().flat_map(|part| part.objects.iter().map(move |object| (part, object)));
-    let mut parts = listed
-        .map(|(part, object)| Ok(StatePart { key_groups: part.key_groups.clone(), segments: objects.get(object)? }));
-    let mut table = MemoryBackend::default().restore(scope, &mut parts)?;
-    let mut file = writer.operator(uid).map_err(contract::Error::from)?;
-    table.export(&mut |entry| Ok(file.write(&entry)?))?;
-    Ok(file.finish().map_err(contract::Error::from)?)
+    folder: &Path,
+) -> Result<Metadata, CliError> {
+    for (uid, operator) in &manifest.operators {
+        let mut file = writer.operator(uid).map_err(contract::Error::from)?;
+        spill::by_key_group(objects, folder, (uid, operator), manifest.key_groups, |table| {
+            Ok(table.export(&mut |entry| Ok(file.write(&entry)?))?)
+        })?;
+        file.finish().map_err(contract::Error::from)?;
+    }
+    Ok(writer.finish(metadata(manifest)).map_err(contract::Error::from)?)
 }
 
 fn metadata(manifest: &Manifest) -> Metadata {
     let operator = |operator: &OperatorState| Operator {
         module: operator.module,
+        key: operator.key.clone(),
         states: operator.states.clone(),
         ..Operator::default()
     };

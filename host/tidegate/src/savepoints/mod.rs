@@ -6,10 +6,13 @@
 //!    before the job runs, so that a crash right after the start resumes like any other.
 
 mod make;
+mod mapping;
+mod spill;
 mod start;
 mod values;
 
 pub(crate) use make::make;
+pub(crate) use mapping::Mapping;
 pub(crate) use start::{Start, start_from};
 pub(crate) use values::{bytes_shown, entry_key_shown, value_shown};
 

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use checkpoint::JobStore;
-use checkpoint::savepoint::{Metadata, Reader};
-use contract::{Randomness, SnapshotStore, StateBackend, gather_objects};
+use checkpoint::savepoint::{Metadata, Operator, Reader};
+use contract::{Randomness, StateEntry};
 use model::job::JobSpec;
-use model::{Generation, KeyGroup, KeyGroupRange, LineageId, OperatorUid, SubtaskIndex};
+use model::{Generation, JobName, KeyGroup, KeyGroupRange, LineageId, OperatorUid};
 use protocol::key_group;
 use protocol::manifest::{
     CheckpointKind, Manifest, OperatorState, Part, PartKind, Rewound, SinkState, SourceState, SplitState,
 };
-use protocol::retention::ObjectName;
-use state::MemoryBackend;
+use runtime::{JobGraph, OnRewrite, TakeUp};
 
-use super::whole;
+use super::Mapping;
 use crate::report::{CliError, Problem};
 
 /// What a job is started from.
@@ -29,6 +28,16 @@ pub(crate) struct Start<'a> {
     pub(crate) owner: &'a str,
     /// Whether going back behind what was published is meant.
     pub(crate) may_rewind: bool,
+    /// The job, with the modules that it is to go on with.
+    pub(crate) graph: &'a JobGraph,
+    /// What has another name in it.
+    pub(crate) mapping: &'a Mapping,
+    /// The job that the savepoint may be of, besides the one that is started.
+    pub(crate) may_be_of: Option<&'a JobName>,
+    /// State that may be dropped, under the names that the job would have for it.
+    pub(crate) drop_state: &'a [String],
+    /// Is told how far it is.
+    pub(crate) on_rewrite: Option<OnRewrite>,
 }
 
 /// Makes the savepoint in `folder` the newest checkpoint of the storage, in a new lineage. `None`: the storage goes on
@@ -39,39 +48,67 @@ pub(crate) struct Start<'a> {
 pub(crate) fn start_from(folder: &Path, start: &Start<'_>) -> Result<Option<Manifest>, CliError> {
     let reader = Reader::open(folder).map_err(contract::Error::from)?;
     let savepoint = reader.metadata();
-    check_fits(savepoint, start.spec, folder)?;
+    if start.newest.is_some_and(|newest| began_with(newest, savepoint)) {
+        return Ok(None);
+    }
+    check_fits(savepoint, start, folder)?;
+    let is_point = |newest: &Manifest| (newest.lineage, newest.epoch) == (savepoint.lineage, savepoint.epoch);
     let left = match start.newest {
         None => savepoint.lineage,
-        Some(newest) if began_with(newest, savepoint) => return Ok(None),
         Some(newest) if start.may_rewind => newest.lineage,
-        Some(newest) if (newest.lineage, newest.epoch) == (savepoint.lineage, savepoint.epoch) => return Ok(None),
+        Some(newest) if is_point(newest) && start.mapping.is_empty() => return Ok(None),
+        Some(newest) if is_point(newest) => newest.lineage,
         Some(newest) => return Err(newer(newest, savepoint, folder)),
     };
+    start.mapping.check(savepoint, start.graph)?;
     let lineage = LineageId(start.randomness.draw());
-    let manifest = |generation| {
-        let mut operators = BTreeMap::new();
-        for uid in savepoint.operators.keys() {
-            operators.insert(uid.clone(), operator(&reader, uid, start.store.objects.as_ref(), generation)?);
+    let described = described(savepoint, start, lineage, left);
+    let fitted = runtime::judge(start.graph, &described, start.drop_state)?;
+    let mut entries = |uid: &OperatorUid, visit: &mut dyn FnMut(StateEntry<'_>) -> Result<(), contract::Error>| {
+        let mut entries = reader.entries(&start.mapping.of_savepoint(uid))?;
+        while let Some(entry) = entries.next_entry()? {
+            visit(entry)?;
         }
-        Ok(Manifest {
-            job: savepoint.job.clone(),
-            lineage,
-            generation,
-            epoch: savepoint.epoch,
-            parent: None,
-            kind: CheckpointKind::Restore,
-            rewound: Some(Rewound { lineage: left, epoch: savepoint.epoch }),
-            key_groups: savepoint.key_groups,
-            key_hash: savepoint.key_hash.clone(),
-            host_clock: savepoint.host_clock,
-            watermark: savepoint.watermark,
-            sources: sources(savepoint),
-            operators,
-            sinks: sinks(savepoint),
-        })
+        Ok(())
     };
-    let (log, job) = (start.store.log.as_ref(), &savepoint.job);
-    runtime::adopt(log, start.randomness, job, start.owner, lineage, manifest).map(Some)
+    let make = |generation| {
+        let objects = start.store.objects.as_ref();
+        let to = TakeUp { objects, generation, on_rewrite: start.on_rewrite.clone() };
+        Ok::<_, CliError>(fitted.take_up(start.graph, &to, &mut entries)?)
+    };
+    let (log, job) = (start.store.log.as_ref(), &start.spec.name);
+    runtime::adopt(log, start.randomness, job, start.owner, lineage, make).map(Some)
+}
+
+/// What the savepoint says, under the names of the job. Parts without objects stand for its entries.
+fn described(savepoint: &Metadata, start: &Start<'_>, lineage: LineageId, left: LineageId) -> Manifest {
+    let operator = |(uid, described): (&OperatorUid, &Operator)| {
+        let key_groups = KeyGroupRange { first: KeyGroup(0), end: KeyGroup(savepoint.key_groups) };
+        let part = Part { key_groups, kind: PartKind::Image, epoch: savepoint.epoch, objects: Vec::new() };
+        let state = OperatorState {
+            module: described.module,
+            key: described.key.clone(),
+            states: start.mapping.states(uid, &described.states),
+            parts: if described.entries.entries == 0 { Vec::new() } else { vec![part] },
+        };
+        (start.mapping.of_job(uid), state)
+    };
+    Manifest {
+        job: start.spec.name.clone(),
+        lineage,
+        generation: Generation(0),
+        epoch: savepoint.epoch,
+        parent: None,
+        kind: CheckpointKind::Restore,
+        rewound: Some(Rewound { lineage: left, epoch: savepoint.epoch }),
+        key_groups: savepoint.key_groups,
+        key_hash: savepoint.key_hash.clone(),
+        host_clock: savepoint.host_clock,
+        watermark: savepoint.watermark,
+        sources: sources(savepoint, start.mapping),
+        operators: savepoint.operators.iter().map(operator).collect(),
+        sinks: sinks(savepoint, start.mapping),
+    }
 }
 
 /// Whether the newest checkpoint came from a start with the savepoint.
@@ -99,8 +136,10 @@ fn newer(newest: &Manifest, savepoint: &Metadata, folder: &Path) -> CliError {
     })
 }
 
-fn check_fits(savepoint: &Metadata, spec: &JobSpec, folder: &Path) -> Result<(), CliError> {
-    let why = if savepoint.job != spec.name {
+fn check_fits(savepoint: &Metadata, start: &Start<'_>, folder: &Path) -> Result<(), CliError> {
+    let spec = start.spec;
+    let is_allowed = savepoint.job == spec.name || start.may_be_of == Some(&savepoint.job);
+    let why = if !is_allowed {
         format!("is of job `{}`: expected `{}`", savepoint.job, spec.name)
     } else if savepoint.key_groups != spec.key_groups {
         format!(
@@ -119,43 +158,7 @@ fn check_fits(savepoint: &Metadata, spec: &JobSpec, folder: &Path) -> Result<(),
     }))
 }
 
-fn operator(
-    reader: &Reader,
-    uid: &OperatorUid,
-    objects: &dyn SnapshotStore,
-    generation: Generation,
-) -> Result<OperatorState, CliError> {
-    let savepoint = reader.metadata();
-    let Some(described) = savepoint.operators.get(uid) else { return Ok(OperatorState::default()) };
-    let mut state =
-        OperatorState { module: described.module, key: None, states: described.states.clone(), parts: Vec::new() };
-    if described.entries.entries == 0 {
-        return Ok(state);
-    }
-    let mut table = MemoryBackend::default().open(whole(uid, savepoint.key_groups, &described.states))?;
-    let mut entries = reader.entries(uid).map_err(contract::Error::from)?;
-    while let Some(entry) = entries.next_entry().map_err(contract::Error::from)? {
-        table.import(entry)?;
-    }
-    let mut kept = Vec::new();
-    // Everything changed since the table was opened.
-    for pieces in gather_objects(table.snapshot()?.segments.into_iter().map(Ok)) {
-        let name = ObjectName {
-            folder: "state".to_owned(),
-            generation,
-            epoch: savepoint.epoch,
-            operator: uid.clone(),
-            subtask: SubtaskIndex(0),
-            number: u32::try_from(kept.len()).unwrap_or(u32::MAX),
-        };
-        kept.push(objects.put(&name.to_string(), &pieces?)?);
-    }
-    let key_groups = KeyGroupRange { first: KeyGroup(0), end: KeyGroup(savepoint.key_groups) };
-    state.parts.push(Part { key_groups, kind: PartKind::Image, epoch: savepoint.epoch, objects: kept });
-    Ok(state)
-}
-
-fn sources(savepoint: &Metadata) -> BTreeMap<OperatorUid, SourceState> {
+fn sources(savepoint: &Metadata, mapping: &Mapping) -> BTreeMap<OperatorUid, SourceState> {
     let sources = savepoint.sources.iter().map(|(uid, source)| {
         let splits = source.splits.iter().map(|split| SplitState {
             name: split.name.clone(),
@@ -164,13 +167,13 @@ fn sources(savepoint: &Metadata) -> BTreeMap<OperatorUid, SourceState> {
             greatest_event_time: split.greatest_event_time,
             ended: split.ended,
         });
-        (uid.clone(), SourceState { splits: splits.collect() })
+        (mapping.of_job(uid), SourceState { splits: splits.collect() })
     });
     sources.collect()
 }
 
 /// In the new lineage nothing is published yet, and nothing staged.
-fn sinks(savepoint: &Metadata) -> BTreeMap<OperatorUid, SinkState> {
+fn sinks(savepoint: &Metadata, mapping: &Mapping) -> BTreeMap<OperatorUid, SinkState> {
     let sink = |delivery| SinkState { delivery, published: None, pending: Vec::new() };
-    savepoint.sinks.iter().map(|(uid, known)| (uid.clone(), sink(known.delivery))).collect()
+    savepoint.sinks.iter().map(|(uid, known)| (mapping.of_job(uid), sink(known.delivery))).collect()
 }

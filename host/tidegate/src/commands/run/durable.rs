@@ -1,22 +1,23 @@
 //! What makes a job of a job file outlive its process: its place in a storage root, and what it goes on from.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use checkpoint::JobStore;
 use contract::Clock;
-use model::LineageId;
 use model::job::{CheckpointSpec, JobSpec};
+use model::{JobName, LineageId};
 use protocol::coordinator::Options;
-use protocol::manifest::Manifest;
-use runtime::{Durability, JobIdentity};
+use protocol::manifest::{CheckpointKind, Manifest};
+use runtime::{Durability, JobGraph, JobIdentity, OnRewrite, RewriteProgress};
 
 use crate::args::Run;
-use crate::figures::{stretch, time_text};
+use crate::figures::{count, stretch, time_text};
 use crate::randomness::SystemRandomness;
 use crate::report::CliError;
-use crate::savepoints::{Start, start_from};
+use crate::savepoints::{Mapping, Start, start_from};
 use crate::storage::{StorageRoot, newest_manifest};
 
 /// A job's place, and the newest checkpoint in it.
@@ -46,12 +47,35 @@ impl Place {
     /// Makes a savepoint what the job goes on from.
     ///
     /// # Errors
-    /// When it does not fit, or the storage holds something newer and `may_rewind` is not said.
-    pub(super) fn start_from(&mut self, folder: &Path, spec: &JobSpec, may_rewind: bool) -> Result<(), CliError> {
+    /// When it does not fit, or the storage holds something newer and a rewind was not asked for.
+    pub(super) fn start_from(
+        &mut self,
+        folder: &Path,
+        spec: &JobSpec,
+        graph: &JobGraph,
+        args: &Run,
+    ) -> Result<(), CliError> {
         let randomness = SystemRandomness::open()?;
+        let mapping = Mapping::parse(&args.map_operator, &args.map_state)?;
+        let may_be_of = args
+            .savepoint_of
+            .as_deref()
+            .map(|name| JobName::new(name).map_err(|error| CliError::usage(format!("--savepoint-of {name}: {error}"))))
+            .transpose()?;
         let owner = owner();
-        let newest = self.newest.as_ref();
-        let start = Start { spec, store: &self.store, newest, randomness: &randomness, owner: &owner, may_rewind };
+        let start = Start {
+            spec,
+            store: &self.store,
+            newest: self.newest.as_ref(),
+            randomness: &randomness,
+            owner: &owner,
+            may_rewind: args.rewind,
+            graph,
+            mapping: &mapping,
+            may_be_of: may_be_of.as_ref(),
+            drop_state: &args.allow_dropped_state,
+            on_rewrite: on_rewrite(args),
+        };
         if let Some(manifest) = start_from(folder, &start)? {
             self.newest = Some(manifest);
         }
@@ -76,6 +100,7 @@ impl Place {
         durability.owner = owner();
         durability.drop_state.clone_from(&args.allow_dropped_state);
         durability.ledger_behind = args.allow_emptied_target;
+        durability.on_rewrite = on_rewrite(args);
         Ok(durability)
     }
 
@@ -86,7 +111,9 @@ impl Place {
         let Some(epoch) = restored else {
             return format!("storage `{root}`: begins lineage {lineage}, generation {generation}\n");
         };
-        let taken = self.newest.as_ref().filter(|manifest| manifest.epoch == *epoch).map(|manifest| {
+        let taken = self.newest.as_ref().filter(|manifest| manifest.epoch == *epoch);
+        // What a start made says nothing of when the job was last at work.
+        let taken = taken.filter(|manifest| manifest.kind != CheckpointKind::Restore).map(|manifest| {
             let ago = clock.now().0.saturating_sub(manifest.host_clock.0);
             let ago = u64::try_from(ago).map(Duration::from_millis).unwrap_or_default();
             let at = time_text(manifest.host_clock.0).unwrap_or_default();
@@ -97,6 +124,19 @@ impl Place {
             "storage `{root}`: resumes from checkpoint {epoch} of lineage {lineage}{taken}, generation {generation}\n"
         )
     }
+}
+
+/// Says how far state is that is written anew.
+fn on_rewrite(args: &Run) -> Option<OnRewrite> {
+    let say = |progress: &RewriteProgress| {
+        let RewriteProgress { operator, entries, migrated, is_done } = progress;
+        let (entries, migrated) = (count(*entries), count(*migrated));
+        let so_far = if *is_done { "is as the job wants it" } else { "is being taken over" };
+        let text = format!("state of `{operator}` {so_far}: {entries} entries, {migrated} of them migrated\n");
+        // A note that nobody can read is no reason to stop.
+        drop(std::io::stderr().write_all(text.as_bytes()));
+    };
+    (!args.quiet).then(|| Arc::new(say) as OnRewrite)
 }
 
 /// Who runs the job, for a person who finds it in a claim.

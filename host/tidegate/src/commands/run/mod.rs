@@ -42,10 +42,11 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         check_savepoint_folder(folder)?;
     }
     let quiet = args.quiet || output == OutputFormat::Json;
-    if args.fresh || args.from_savepoint.is_some() {
-        // What cannot run begins no lineage.
-        wire(&spec, args, quiet, None)?;
-    }
+    // What cannot run begins no lineage, and makes no folders.
+    let tried = match args.fresh || args.from_savepoint.is_some() {
+        true => Some(wire(&spec, args, quiet, None)?),
+        false => None,
+    };
     let mut place = match &spec.checkpoint {
         Some(_) if !args.check => Some(durable::open_place(&spec, args)?),
         _ => None,
@@ -53,8 +54,8 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
     if let (true, Some(place)) = (args.fresh, &mut place) {
         fresh::begin(place, &spec, args.yes)?;
     }
-    if let (Some(folder), Some(place)) = (&args.from_savepoint, &mut place) {
-        place.start_from(folder, &spec, args.rewind)?;
+    if let (Some(folder), Some(place), Some(tried)) = (&args.from_savepoint, &mut place, &tried) {
+        place.start_from(folder, &spec, &tried.graph, args)?;
     }
     let wired = wire(&spec, args, quiet, place.as_ref().and_then(durable::Place::takes_over))?;
     if !quiet {

@@ -1,5 +1,6 @@
 //! `tidegate savepoint export`: the entries of a savepoint as JSON lines.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ pub(super) fn run(args: &Export) -> Result<ExitCode, CliError> {
         return Err(CliError::usage(format!("--operator {wanted}: the savepoint has no such operator"))
             .with_help(format!("its operators: {}", names.join(", "))));
     }
+    check_state(args, operators)?;
     let mut out = Out::new();
     for (uid, operator) in operators {
         if args.operator.as_ref().is_some_and(|wanted| uid.as_str() != wanted) {
@@ -53,6 +55,19 @@ pub(super) fn run(args: &Export) -> Result<ExitCode, CliError> {
         }
     }
     out.finish()
+}
+
+/// Refuses a state that none of the operators has.
+fn check_state(args: &Export, operators: &BTreeMap<OperatorUid, Operator>) -> Result<(), CliError> {
+    let Some(wanted) = &args.state else { return Ok(()) };
+    let is_asked = |uid: &OperatorUid| args.operator.as_ref().is_none_or(|asked| uid.as_str() == asked);
+    let asked = operators.iter().filter(|(uid, _)| is_asked(uid));
+    let names: Vec<&str> = asked.flat_map(|(_, it)| &it.states).map(|state| state.name.as_str()).collect();
+    if names.contains(&wanted.as_str()) {
+        return Ok(());
+    }
+    Err(CliError::usage(format!("--state {wanted}: the savepoint has no such state"))
+        .with_help(format!("its states: {}", names.join(", "))))
 }
 
 fn line(args: &Export, uid: &OperatorUid, operator: &Operator, entry: &StateEntry<'_>) -> Option<String> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use checkpoint::savepoint::{Metadata, inspect};
+use checkpoint::savepoint::{Metadata, inspect, unfinished};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -129,14 +129,35 @@ fn list(folder: &PathBuf, output: OutputFormat) -> Result<ExitCode, CliError> {
 
 /// Removes the files that the savepoint is made of, then the folder, which has to be empty then.
 fn remove(folder: &PathBuf, output: OutputFormat) -> Result<ExitCode, CliError> {
-    let metadata = inspect(folder).map_err(contract::Error::from)?;
-    let files: Vec<PathBuf> = metadata.operators.keys().map(|uid| folder.join(format!("{uid}.entries"))).collect();
-    let mut expected = files.clone();
-    expected.push(folder.join("savepoint.json"));
+    let files = match inspect(folder) {
+        Ok(metadata) => files_of(folder, &metadata)?,
+        Err(error) => match unfinished(folder) {
+            Ok(Some(files)) => files,
+            _ => return Err(contract::Error::from(error).into()),
+        },
+    };
+    let refused = |error: std::io::Error| CliError::failed(format!("remove savepoint `{}`: {error}", folder.display()));
+    for file in files {
+        fs::remove_file(file).map_err(refused)?;
+    }
+    fs::remove_dir(folder).map_err(refused)?;
+    match output {
+        OutputFormat::Human => print(format!("removed savepoint `{}`\n", folder.display()).as_bytes()),
+        OutputFormat::Json => print(json_line(&json!({ "removed": folder }))?.as_bytes()),
+    }
+}
+
+/// The files that the savepoint is made of, its metadata first: without it, it is no savepoint, whatever happens next.
+///
+/// # Errors
+/// When there is anything else in the folder.
+fn files_of(folder: &Path, metadata: &Metadata) -> Result<Vec<PathBuf>, CliError> {
+    let mut files = vec![folder.join("savepoint.json")];
+    files.extend(metadata.operators.keys().map(|uid| folder.join(format!("{uid}.entries"))));
     let refused = |error: std::io::Error| CliError::failed(format!("remove savepoint `{}`: {error}", folder.display()));
     for entry in fs::read_dir(folder).map_err(refused)? {
         let path = entry.map_err(refused)?.path();
-        if !expected.contains(&path) {
+        if !files.contains(&path) {
             return Err(CliError::of(Problem {
                 code: Some("E0476".to_owned()),
                 message: format!(
@@ -149,14 +170,5 @@ fn remove(folder: &PathBuf, output: OutputFormat) -> Result<ExitCode, CliError> 
             }));
         }
     }
-    // Without its metadata it is no savepoint, whatever happens next.
-    fs::remove_file(folder.join("savepoint.json")).map_err(refused)?;
-    for file in files {
-        fs::remove_file(file).map_err(refused)?;
-    }
-    fs::remove_dir(folder).map_err(refused)?;
-    match output {
-        OutputFormat::Human => print(format!("removed savepoint `{}`\n", folder.display()).as_bytes()),
-        OutputFormat::Json => print(json_line(&json!({ "removed": folder }))?.as_bytes()),
-    }
+    Ok(files)
 }
