@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Run, output: OutputFormat) -> Result<ExitCode, CliError
         check_savepoint_folder(folder)?;
     }
     let quiet = args.quiet || output == OutputFormat::Json;
-    // What cannot run begins no lineage, and makes no folders.
+    // What cannot run begins no lineage.
     let tried = match args.fresh || args.from_savepoint.is_some() {
         true => Some(wire(&spec, args, quiet, None)?),
         false => None,
