@@ -25,7 +25,8 @@ fn a_store_of_which_every_few_requests_fail_loses_and_doubles_nothing() {
 #[test]
 fn a_store_that_does_not_answer_ends_a_checkpoint_and_not_the_job() {
     let mut bucket = Bucket::with_checkpoints(122, "interval: 10ms, timeout: 500ms, tolerable_failures: 1000");
-    bucket.append();
+    // Reading takes longer than a checkpoint may: the last one, at the end of the input, waits as long as it takes.
+    bucket.world.append(8 * LINES);
     let mut command = bucket.command(SLOW, &["--output", "json"]);
     bucket.server.set(Condition::Holds);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
