@@ -18,6 +18,7 @@ pub mod key_group;
 pub mod manifest;
 pub mod on_error;
 pub mod ownership;
+pub mod queue_bound;
 pub mod recovery;
 pub mod restart;
 pub mod retention;

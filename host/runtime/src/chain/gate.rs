@@ -11,10 +11,14 @@ use std::time::Duration;
 
 use model::{Barrier, EventTime, InputId, RecordBatch, StreamElement};
 use protocol::alignment::{Alignment, Error, Step};
+use protocol::queue_bound::Drain;
 use protocol::watermark::WatermarkMerge;
 
 use super::context::{Context, Flow, Stop};
 use crate::queue::{Received, Receiver, Signal};
+
+/// The bound of the queues is changed by more than this share of it.
+const WORTH_TELLING: usize = 8;
 
 /// A queue and the input its records are for.
 #[derive(Debug)]
@@ -33,6 +37,10 @@ pub(crate) struct Gate {
     next: usize,
     alignment: Alignment,
     watermarks: WatermarkMerge,
+    /// How fast what came was taken.
+    drain: Drain,
+    /// What every queue is bounded by now.
+    limit_bytes: usize,
     /// When the first barrier of the epoch that aligns came.
     aligning_since: Duration,
     arrival: Arc<Signal>,
@@ -60,7 +68,19 @@ impl Gate {
         let open = (0..inlets.len()).collect();
         let alignment = Alignment::new(inlets.len());
         let watermarks = WatermarkMerge::new(inlets.len());
-        Self { inlets, open, next: 0, alignment, watermarks, aligning_since: Duration::ZERO, arrival }
+        let mut gate = Self {
+            inlets,
+            open,
+            next: 0,
+            alignment,
+            watermarks,
+            drain: Drain::default(),
+            limit_bytes: 0,
+            aligning_since: Duration::ZERO,
+            arrival,
+        };
+        gate.bound_queues();
+        gate
     }
 
     pub(crate) fn bind(&self) {
@@ -130,6 +150,23 @@ impl Gate {
         let is_ready = |at: &usize| self.inlets.get(*at).is_some_and(|inlet| inlet.receiver.is_ready());
         let ready = || self.open.iter().any(is_ready) || self.is_aborted(context);
         self.arrival.wait(&context.control, timeout, ready);
+    }
+
+    /// Notes how long it took to handle a batch, and bounds the queues by that.
+    pub(crate) fn note(&mut self, bytes: usize, took: Duration) {
+        self.drain.note(bytes, took);
+        self.bound_queues();
+    }
+
+    fn bound_queues(&mut self) {
+        let most = self.inlets.iter().map(|inlet| inlet.receiver.most_bytes()).max().unwrap_or_default();
+        let limit = self.drain.limit(self.inlets.len(), most);
+        // A change that nobody would notice is not worth telling every sender.
+        let is_worth_telling = limit == most || limit.abs_diff(self.limit_bytes) > self.limit_bytes / WORTH_TELLING;
+        if is_worth_telling && limit != self.limit_bytes {
+            self.limit_bytes = limit;
+            self.inlets.iter().for_each(|inlet| inlet.receiver.bound(limit));
+        }
     }
 
     fn is_aborted(&self, context: &Context) -> bool {

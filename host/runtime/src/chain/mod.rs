@@ -161,9 +161,14 @@ impl Chain {
         match gate.take(&self.context)? {
             Arrived::End => return Ok(true),
             Arrived::Batch(input, batch) => {
+                let (bytes, began) = (batch.weight_bytes(), self.context.elapsed());
                 self.deliver(0, input, batch)?;
                 self.drain()?;
                 self.tick(false)?;
+                let took = self.context.elapsed().saturating_sub(began);
+                if let Head::Gate(gate) = &mut self.head {
+                    gate.note(bytes, took);
+                }
             }
             Arrived::Watermark(watermark) => {
                 self.rise(watermark)?;

@@ -5,9 +5,10 @@ use std::time::Duration;
 use model::{Barrier, EventTime, InputId, RecordBatch, StreamElement, SubtaskIndex};
 use protocol::batching::{self, Gathered};
 use protocol::key_group::group_of;
+use protocol::queue_bound::LEAST_BYTES;
 
 use super::context::{Context, Delivery, Flow, Responsible, Stop};
-use crate::batches::{compact, concatenate};
+use crate::batches::{chunks, compact, concatenate};
 use crate::queue::Sender;
 
 /// A batch of this share of the full rows or bytes is sent as it is; smaller ones are gathered, which
@@ -45,7 +46,7 @@ impl Outlet {
             batch.len() >= context.limits.max_rows / WORTH_SENDING || bytes >= context.limits.max_bytes / WORTH_SENDING;
         if is_worth_sending {
             self.flush(context)?;
-            return self.put(StreamElement::Batch(batch), bytes, context);
+            return self.put_batch(batch, bytes, context);
         }
         if self.batches.is_empty() {
             self.since = context.elapsed();
@@ -98,12 +99,26 @@ impl Outlet {
             self.gathered = Gathered::default();
             let batch = concatenate(std::mem::take(&mut self.batches));
             let weight = batch.weight_bytes();
-            self.put(StreamElement::Batch(batch), weight, context)?;
+            self.put_batch(batch, weight, context)?;
         }
         match self.watermark.take() {
             Some(watermark) => self.put(StreamElement::Watermark(watermark), WATERMARK_BYTES, context),
             None => Ok(()),
         }
+    }
+
+    /// Sends a batch; to a slow receiver in pieces, since a barrier waits for the one in hand as well.
+    fn put_batch(&mut self, batch: RecordBatch, weight: usize, context: &mut Context) -> Flow {
+        let piece_bytes = self.sender.bound_bytes().max(LEAST_BYTES);
+        if weight <= 2 * piece_bytes {
+            return self.put(StreamElement::Batch(batch), weight, context);
+        }
+        for piece in chunks(batch, context.limits.max_rows, piece_bytes) {
+            let piece = compact(piece);
+            let weight = piece.weight_bytes();
+            self.put(StreamElement::Batch(piece), weight, context)?;
+        }
+        Ok(())
     }
 
     fn put(&mut self, element: StreamElement, weight: usize, context: &mut Context) -> Flow {

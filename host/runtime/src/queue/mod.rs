@@ -6,7 +6,8 @@
 //!
 //! # Invariants
 //! 1. Elements arrive in the order in which they were sent, each once.
-//! 2. What waits weighs at most the limit, or is a single element.
+//! 2. What waits weighs at most the bound that the receiver has set, or is a single element; the bound is never above the
+//!    limit. A bound that is lowered below what waits lets nothing more in.
 //! 3. Neither side waits for one that is gone: a send to a dropped receiver is [`Closed`], and a
 //!    receiver learns of a dropped sender after the last element.
 //! 4. No wake-up is lost: who is about to park says so first, then looks once more.
@@ -86,7 +87,9 @@ struct Shared<T> {
     elements: AtomicUsize,
     /// Their weight; written under the lock, read without.
     bytes: AtomicUsize,
-    limit_bytes: usize,
+    /// The most bytes that the bound may be.
+    most_bytes: usize,
+    bound_bytes: AtomicUsize,
     /// Set when either side is gone.
     is_closed: AtomicBool,
     /// Wakes the sender.
@@ -105,7 +108,8 @@ impl<T> Shared<T> {
 
     fn has_room(&self, weight: usize) -> bool {
         let bytes = self.bytes.load(Ordering::SeqCst);
-        self.elements.load(Ordering::SeqCst) == 0 || bytes.saturating_add(weight) <= self.limit_bytes
+        self.elements.load(Ordering::SeqCst) == 0
+            || bytes.saturating_add(weight) <= self.bound_bytes.load(Ordering::SeqCst)
     }
 
     fn is_closed(&self) -> bool {
@@ -127,7 +131,8 @@ pub(crate) fn queue<T>(limit_bytes: usize, arrival: Arc<Signal>) -> (Sender<T>, 
         waiting: Mutex::new(Waiting(VecDeque::new())),
         elements: AtomicUsize::new(0),
         bytes: AtomicUsize::new(0),
-        limit_bytes,
+        most_bytes: limit_bytes,
+        bound_bytes: AtomicUsize::new(limit_bytes),
         is_closed: AtomicBool::new(false),
         space: Signal::default(),
         arrival,
@@ -139,6 +144,11 @@ impl<T> Sender<T> {
     /// Whether an element of this weight would not wait.
     pub(crate) fn has_room(&self, weight: usize) -> bool {
         self.0.has_room(weight)
+    }
+
+    /// What waits is bounded by so many bytes now.
+    pub(crate) fn bound_bytes(&self) -> usize {
+        self.0.bound_bytes.load(Ordering::SeqCst)
     }
 
     /// Sends an element, waiting for room as long as it takes.
@@ -173,6 +183,17 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Receiver<T> {
+    /// The most that may wait here.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.0.most_bytes
+    }
+
+    /// From now on no more than this waits.
+    pub(crate) fn bound(&self, bytes: usize) {
+        self.0.bound_bytes.store(bytes.min(self.0.most_bytes), Ordering::SeqCst);
+        self.0.space.wake();
+    }
+
     /// Whether [`Receiver::receive`] would find something new.
     pub(crate) fn is_ready(&self) -> bool {
         self.0.elements.load(Ordering::SeqCst) > 0 || self.0.is_closed()

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::doubles::{MapBackend, MemorySink, StoreCall};
+use contract::doubles::{ClosureFactory, MapBackend, MemorySink, StoreCall};
 use contract::{Delivery, Error, Publisher, Sink, SinkWriter, StagedOutput, WriterTask};
 use model::{Epoch, Generation, LineageId, Parallelism};
+use protocol::manifest::CheckpointKind;
 use runtime::{Condition, ConditionKind, FunctionNode, JobHandle};
 
 use super::support::{LONG, Tap, Width, World, assert_counted, count, counting, drop_of, few_keys};
-use crate::support::Job;
+use crate::support::{Job, descriptor};
 
 const WIDE: Width = Width { sources: 2, counts: 3, sinks: 3 };
 
@@ -279,4 +280,37 @@ fn a_publisher_that_hangs_is_left_behind_and_doubles_nothing_when_it_goes_on() {
     tap.open_to(u64::MAX);
     again.wait().unwrap();
     assert_counted(&tap, &sink.texts());
+}
+
+#[test]
+fn a_barrier_does_not_wait_for_seconds_behind_a_slow_function() {
+    let mut world = World::new();
+    world.options.interval = Some(Duration::from_millis(500));
+    // A record of 1000 bytes takes a millisecond: a queue of the default length would hold a second of them.
+    let tap = Tap::new(2, 4_000, |_, _| drop_of("x".repeat(1_000)));
+    let clock = Arc::clone(&world.clock);
+    let slow = ClosureFactory::new(descriptor(&["out"]), move |turn| {
+        for _ in 0..turn.batch.records.len() {
+            clock.advance(Duration::from_millis(1));
+            // The coordinator follows.
+            std::thread::park_timeout(Duration::from_micros(100));
+        }
+        Ok(())
+    });
+    let job = Job::new()
+        .source_node("tap", tap, |node| node.parallelism = Parallelism(2))
+        .function("slow", &["tap"], slow, |_| ())
+        .sink("out", &["slow"], MemorySink::default());
+    let handle = world.start(&job);
+    let delays = |handle: &JobHandle| -> Vec<Duration> {
+        let checkpoints = handle.checkpoints().into_iter();
+        let periodic = checkpoints.filter(|it| it.kind == CheckpointKind::Periodic && it.completed_at.is_some());
+        let of_slow = periodic.flat_map(|it| it.subtasks).filter(|it| it.operator.as_str() == "slow");
+        of_slow.map(|it| it.start_delay + it.alignment).collect()
+    };
+    assert!(handle.wait_until(LONG, |handle| delays(handle).len() >= 5), "{:?}", delays(&handle));
+    let delays = delays(&handle);
+    handle.abandon();
+    println!("a barrier waited {delays:?}");
+    assert!(delays.iter().all(|delay| *delay < Duration::from_millis(500)), "{delays:?}");
 }
