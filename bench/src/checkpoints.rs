@@ -81,6 +81,8 @@ pub(crate) struct Taken {
     pub(crate) is_image: bool,
     /// How long the data stood still; 0 for the bare loop, whose data does all the time.
     pub(crate) sync_ns: u64,
+    /// What of that was work; the rest the thread waited for a core.
+    pub(crate) sync_cpu_ns: u64,
     /// From the mark until it was durable.
     pub(crate) cost: Cost,
     /// Bytes that became durable.
@@ -136,7 +138,7 @@ fn of_raw(spec: &CheckpointSpec, root: &Path) -> anyhow::Result<CheckpointsFound
         let path = root.join(format!("epoch-{epoch}"));
         let watch = Stopwatch::start();
         let bytes = persist::sort_encode_write(&mut entries, &path)?;
-        taken.push(Taken { is_image: false, sync_ns: 0, cost: watch.cost(), bytes });
+        taken.push(Taken { is_image: false, sync_ns: 0, sync_cpu_ns: 0, cost: watch.cost(), bytes });
         if epoch == spec.checkpoints {
             let (found, expected) = (tally_of_file(&fs::read(&path)?)?, churn.tally_of(epoch));
             ensure!(found == expected, "the bare loop wrote something else: {found:?}, expected {expected:?}");
@@ -239,7 +241,7 @@ impl Keeper {
         let read = ObjectHandle { name: String::new(), length_bytes: delta_bytes, checksum: 0 };
         add_delta(&mut parts, &key_groups, self.epoch, vec![read]);
         let image = is_image_due(&parts, table.stats().live_bytes).then(|| table.image()).transpose()?;
-        let sync_ns = watch.cost().wall_ns;
+        let Cost { wall_ns: sync_ns, cpu_ns: sync_cpu_ns } = watch.cost();
         let is_image = image.is_some();
         let objects = match image {
             Some(image) => self.put_image(image)?,
@@ -252,7 +254,7 @@ impl Keeper {
         let created = self.store.log.create(ObjectNumber(self.epoch.0), Nonce(u128::from(self.epoch.0)), &body)?;
         let cost = watch.cost();
         ensure!(created == Creation::Created, "somebody else writes to the store of the benchmark");
-        Ok(Taken { is_image, sync_ns, cost, bytes })
+        Ok(Taken { is_image, sync_ns, sync_cpu_ns, cost, bytes })
     }
 
     fn object_name(&self, number: usize) -> String {

@@ -146,6 +146,7 @@ fn report(all: &[Runs]) -> TableReport {
             "state, change per epoch",
             "sync ms p50",
             "p99",
+            "CPU p99",
             "longest with a delta",
             "with an image",
             "delta durable ms",
@@ -170,6 +171,7 @@ fn label(place: Place) -> String {
 
 fn row(runs: &Runs) -> Vec<String> {
     let sync = of_all(&runs.table, |_| true, |taken| taken.sync_ns as f64 / 1e6);
+    let worked = of_all(&runs.table, |_| true, |taken| taken.sync_cpu_ns as f64 / 1e6);
     let longest = |is_image| {
         let syncs = of_all(&runs.table, |taken| taken.is_image == is_image, |taken| taken.sync_ns as f64 / 1e6);
         Spread::of(&syncs).map_or_else(|| "-".to_owned(), |sync| format!("{:.3}", sync.highest))
@@ -181,6 +183,7 @@ fn row(runs: &Runs) -> Vec<String> {
         label(runs.place),
         format!("{:.3}", percentile(&sync, 50)),
         format!("{:.3}", percentile(&sync, 99)),
+        format!("{:.3}", percentile(&worked, 99)),
         longest(false),
         longest(true),
         millis(&of_all(&runs.table, |taken| !taken.is_image, wall)),

@@ -4,7 +4,13 @@ use crate::measure::Cost;
 const MIB: u64 = 1 << 20;
 
 fn found(deltas_ns: &[u64], image_ns: u64) -> CheckpointsFound {
-    let taken = |is_image, wall_ns| Taken { is_image, sync_ns: 1_000, cost: Cost { wall_ns, cpu_ns: 1 }, bytes: 1 };
+    let taken = |is_image, wall_ns| Taken {
+        is_image,
+        sync_ns: 1_000,
+        sync_cpu_ns: 1_000,
+        cost: Cost { wall_ns, cpu_ns: 1 },
+        bytes: 1,
+    };
     let deltas = deltas_ns.iter().map(|&wall_ns| taken(false, wall_ns));
     CheckpointsFound { taken: deltas.chain([taken(true, image_ns)]).collect(), resident_peak_bytes: 1 }
 }
