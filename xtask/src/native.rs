@@ -11,22 +11,26 @@ use crate::setup;
 use crate::shell::has;
 use crate::stages::Outcome;
 
-/// Features of the whole product, by the crate that has them.
-const FEATURES: [(&str, &[&str]); 3] =
-    [("tidegate", &["rocksdb", "s3"]), ("state", &["rocksdb"]), ("checkpoint", &["s3"])];
+/// Rooms with features of the product that are not on by themselves; in `tidegate`, and so in a build of all, they are.
+const FEATURES: [(&str, &str); 2] = [("state", "rocksdb"), ("checkpoint", "s3")];
 
 /// Debian's packages for it.
 const PACKAGES: [&str; 2] = ["g++", "libclang-dev"];
 
-/// What to pass to cargo so that `packages` are built as in the whole product; no packages: the whole workspace.
-pub(crate) fn features_of(packages: &[String]) -> Vec<String> {
-    let chosen = |name: &str| {
-        if packages.is_empty() { name == "tidegate" } else { packages.iter().any(|package| package == name) }
-    };
-    let features = FEATURES.iter().filter(|(name, _)| chosen(name));
-    let features: Vec<String> =
-        features.flat_map(|(name, features)| features.iter().map(move |feature| format!("{name}/{feature}"))).collect();
-    if features.is_empty() { Vec::new() } else { vec!["--features".to_owned(), features.join(",")] }
+/// What to pass to cargo so that `packages` are built as in the whole product, or without what is lean to leave out;
+/// no packages: the whole workspace.
+pub(crate) fn features_of(packages: &[String], lean: bool) -> Vec<String> {
+    if lean {
+        return vec!["--no-default-features".to_owned()];
+    }
+    let chosen = FEATURES.iter().filter(|(name, _)| packages.iter().any(|package| package == name));
+    let chosen: Vec<String> = chosen.map(|(name, feature)| format!("{name}/{feature}")).collect();
+    if chosen.is_empty() { Vec::new() } else { vec!["--features".to_owned(), chosen.join(",")] }
+}
+
+/// Whether C++ is compiled for the tests of `packages`.
+pub(crate) fn is_needed(packages: &[String], lean: bool) -> bool {
+    !lean && (packages.is_empty() || packages.iter().any(|name| name == "state" || name == "tidegate"))
 }
 
 /// Makes sure that RocksDB can be compiled; says what it found.
@@ -96,11 +100,16 @@ mod tests {
 
     #[test]
     fn a_room_is_tested_with_its_own_features_and_the_workspace_with_all() {
-        let of = |names: &[&str]| features_of(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&[]), ["--features", "tidegate/rocksdb,tidegate/s3"]);
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let of = |some: &[&str]| features_of(&names(some), false);
+        assert!(of(&[]).is_empty(), "they are the defaults of the binary");
         assert_eq!(of(&["model", "state"]), ["--features", "state/rocksdb"]);
         assert_eq!(of(&["state", "checkpoint"]), ["--features", "state/rocksdb,checkpoint/s3"]);
         assert!(of(&["model"]).is_empty());
+        assert_eq!(features_of(&names(&["state"]), true), ["--no-default-features"]);
+        let needed = |some: &[&str]| is_needed(&names(some), false);
+        assert!(needed(&[]) && needed(&["state"]) && needed(&["tidegate"]) && !needed(&["model", "checkpoint"]));
+        assert!(!is_needed(&[], true));
     }
 
     #[test]

@@ -16,9 +16,9 @@ use crate::{native, setup};
 pub(crate) fn command(packages: &[String], lean: bool, filter: &[String]) -> Result<()> {
     let mut stages = Stages::default();
     let mut tally = Tally::default();
-    let features = if lean { Vec::new() } else { native::features_of(packages) };
+    let features = native::features_of(packages, lean);
     let ready = stages.run("setup", setup::stage);
-    if ready && (features.is_empty() || stages.run("setup for C++", native::stage)) {
+    if ready && (!native::is_needed(packages, lean) || stages.run("setup for C++", native::stage)) {
         stages_of(&mut stages, &mut tally, &Scope { packages, features: &features }, filter)?;
     }
     let finished = stages.finish("test");

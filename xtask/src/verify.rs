@@ -14,14 +14,10 @@ pub(crate) fn command(fast: bool) -> Result<()> {
     let root = root()?;
     let mut stages = Stages::default();
     let mut tally = Tally::default();
-    let features = native::features_of(&[]);
     let ready = stages.run("setup", setup::stage) && stages.run("setup for C++", native::stage);
     stages.run("format", || for_each_workspace(&root, &every_workspace(&root), &["fmt", "--all", "--check"], &[]));
     stages.run("tidy", || cargo_stage(&root, &["test", "--quiet", "--package", "tidy"]));
-    stages.run("lints", || {
-        let whole: Vec<&str> = ["clippy", "--workspace", "--all-targets"].into_iter().chain(named(&features)).collect();
-        cargo_stage(&root, &[&whole[..], &["--", "-D", "warnings"]].concat())
-    });
+    stages.run("lints", || cargo_stage(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     stages.run("lints of guests", || {
         let guests = guest_workspaces(&root);
         for_each_workspace(&root, &guests, &["clippy", "--workspace", "--all-targets"], &["--", "-D", "warnings"])
@@ -29,9 +25,9 @@ pub(crate) fn command(fast: bool) -> Result<()> {
     if fast {
         stages.run("tests", || Ok(Outcome::Skipped("asked for by --fast".to_owned())));
     } else if ready {
-        test::stages_of(&mut stages, &mut tally, &test::Scope { packages: &[], features: &features }, &[])?;
+        test::stages_of(&mut stages, &mut tally, &test::Scope { packages: &[], features: &[] }, &[])?;
     }
-    stages.run("documentation", || document(&root, &features, true));
+    stages.run("documentation", || document(&root, true));
     stages.run("licences", || licences(&root));
     stages.run("web UI", || Ok(Outcome::Skipped("not available yet".to_owned())));
     let finished = stages.finish("verify");
@@ -45,7 +41,7 @@ pub(crate) fn command(fast: bool) -> Result<()> {
 pub(crate) fn doc() -> Result<()> {
     let root = root()?;
     let mut stages = Stages::default();
-    stages.run("documentation", || document(&root, &[], false));
+    stages.run("documentation", || document(&root, false));
     let pages = crate::shell::target_directory(&root)?.join("doc");
     stages.finish("doc")?;
     println!("\nopen {}", pages.join("tidegate/index.html").display());
@@ -141,13 +137,9 @@ fn cargo_stage(root: &Path, arguments: &[&str]) -> Result<Outcome> {
     run(cargo(root).args(arguments)).map(|()| Outcome::done())
 }
 
-fn named(features: &[String]) -> impl Iterator<Item = &str> {
-    features.iter().map(String::as_str)
-}
-
-fn document(root: &Path, features: &[String], strict: bool) -> Result<Outcome> {
+fn document(root: &Path, strict: bool) -> Result<Outcome> {
     let mut command = cargo(root);
-    command.args(["doc", "--workspace", "--no-deps"]).args(features);
+    command.args(["doc", "--workspace", "--no-deps"]);
     if strict {
         command.env("RUSTDOCFLAGS", "-D warnings");
     }
