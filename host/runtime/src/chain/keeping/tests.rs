@@ -4,6 +4,8 @@ use contract::doubles::MapBackend;
 use contract::{SlotKeys, StateBackend, StateScope, StateWrites};
 use model::{HostTime, KeyGroup, OperatorUid, OptionalColumn, SlotIndex, StateDescriptor, StateId, StateKind};
 
+use protocol::assignment_of_parts::MAX_DELTAS;
+
 use super::*;
 
 fn range() -> KeyGroupRange {
@@ -39,11 +41,12 @@ fn barrier(epoch: u64, watermark: i64) -> Barrier {
 #[test]
 fn an_image_comes_where_deltas_outweigh_what_lives_and_seldom_where_they_do_not() {
     let (mut table, mut keeping) = (table(), Keeping::new(range(), Vec::new()));
-    write(table.as_mut(), "large", &[7; 4000]);
+    write(table.as_mut(), "large", &[7; 100_000]);
     // All that lives is new: the first delta is as large as an image.
     assert!(keeping.keep(table.as_mut(), barrier(1, 0)).unwrap().image.is_some());
     let mut images = 0;
-    for epoch in 2..=40 {
+    let until_an_image = MAX_DELTAS as u64 + 1;
+    for epoch in 2..2 + 2 * until_an_image {
         write(table.as_mut(), "small", b"x");
         images += u32::from(keeping.keep(table.as_mut(), barrier(epoch, 0)).unwrap().image.is_some());
     }
