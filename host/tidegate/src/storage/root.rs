@@ -197,7 +197,7 @@ mod bucket {
                 code: Some("E0411".to_owned()),
                 message: format!("storage root `{root}`: this tidegate was built without the feature `s3`"),
                 help: Some(
-                    "name a folder with --storage or TIDEGATE_STORAGE, or build with `cargo build --features tidegate/s3`"
+                    "name a folder with --storage or TIDEGATE_STORAGE, or build with `cargo build --release --bin tidegate`, which has all features"
                         .to_owned(),
                 ),
                 ..Problem::default()

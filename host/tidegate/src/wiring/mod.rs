@@ -146,7 +146,9 @@ fn on_disk(folder: &Path) -> Result<Arc<dyn StateBackend>, CliError> {
 #[cfg(not(feature = "rocksdb"))]
 fn on_disk(_: &Path) -> Result<Arc<dyn StateBackend>, CliError> {
     let message = "`state.backend`: this tidegate was built without the feature `rocksdb`".to_owned();
-    let help = Some("use `memory`, or build tidegate with `--features rocksdb`".to_owned());
+    let help = Some(
+        "use `memory`, or build it with `cargo build --release --bin tidegate`, which has all features".to_owned(),
+    );
     Err(CliError::of(Problem { code: Some("E0126".to_owned()), message, help, ..Problem::default() }))
 }
 
