@@ -8,7 +8,9 @@
 //! - *pass*: a walk over the whole base that removes what had expired when it began
 //!
 //! # Invariants
-//! 1. Entries and bytes are exact, apart from what the base purged by itself since the last pass.
+//! 1. What is held is what has not expired, exactly, and what has expired and is not known to be gone. What is gone
+//!    is known by number only: versions that were written over may be among it, so of what has expired too little
+//!    may be held, never of what has not.
 //! 2. What is said to have expired has; of the part of a life that a clock stands in nothing has yet.
 //! 3. A calendar has [`MOST_PARTS`] parts at most; later ones are put into its last.
 
@@ -46,6 +48,14 @@ impl Tally {
         self.bytes += other.bytes;
     }
 
+    /// As much of this as belongs to `entries` of its entries, at most all.
+    pub(crate) fn share(self, entries: u64) -> Self {
+        if entries >= self.entries {
+            return self;
+        }
+        Self { entries, bytes: self.bytes / self.entries * entries }
+    }
+
     /// Takes `other` out, as far as it is there.
     pub(crate) fn take(&mut self, other: Self) {
         self.entries = self.entries.saturating_sub(other.entries);
@@ -66,10 +76,13 @@ struct Calendar {
 }
 
 impl Calendar {
-    fn count(&mut self, expiry: i64, bytes: u64, add: bool) {
+    /// Counts an entry that comes or goes; whether it was not taken for gone already.
+    fn count(&mut self, expiry: i64, bytes: u64, add: bool) -> bool {
         let mut part = expiry.div_euclid(self.width_millis);
         if part < self.passed {
-            return self.expired.count(bytes, add);
+            let was_held = add || self.expired.entries > 0;
+            self.expired.count(bytes, add);
+            return was_held;
         }
         if !self.parts.contains_key(&part)
             && (!add || self.parts.len() >= MOST_PARTS)
@@ -78,6 +91,7 @@ impl Calendar {
             part = last;
         }
         self.parts.entry(part).or_default().count(bytes, add);
+        true
     }
 
     /// The first part that has not wholly expired when the clock has reached `limit`.
@@ -127,11 +141,13 @@ impl Census {
             return;
         }
         let bytes = head.payload() as u64;
-        self.held.count(bytes, add);
-        if let Some(calendar) = self.calendars.iter_mut().find(|calendar| calendar.state == head.state)
-            && let Some(ttl) = policies.get(head.state)
-        {
-            calendar.count(expiry(head.written, ttl), bytes, add);
+        let calendar = self.calendars.iter_mut().find(|calendar| calendar.state == head.state);
+        let was_held = match (calendar, policies.get(head.state)) {
+            (Some(calendar), Some(ttl)) => calendar.count(expiry(head.written, ttl), bytes, add),
+            _ => true,
+        };
+        if was_held {
+            self.held.count(bytes, add);
         }
     }
 
@@ -156,7 +172,7 @@ impl Census {
         expired
     }
 
-    /// A pass removed `gone`, all of which had expired.
+    /// The base removed `gone`, all of which had expired.
     pub(crate) fn passed(&mut self, mut gone: Tally) {
         for calendar in &mut self.calendars {
             let of_this = Tally {

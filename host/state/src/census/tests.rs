@@ -87,3 +87,19 @@ fn copies_are_not_counted() {
     census.count(&policies, &head(0, 1, 1), true);
     assert_eq!(census.held, Tally::default());
 }
+
+#[test]
+fn what_was_taken_for_gone_and_comes_to_be_written_over_is_not_taken_twice() {
+    let states = states(PARTS);
+    let mut policies = Policies::new(&states);
+    let mut census = Census::new(&states);
+    for written in [0, 0, 5_000] {
+        census.count(&policies, &head(2, written, 1), true);
+    }
+    policies.note_now(HostTime(2_000));
+    let expired = census.expired(&policies);
+    assert_eq!(expired.entries, 2);
+    census.passed(expired);
+    census.count(&policies, &head(2, 0, 1), false);
+    assert_eq!(census.held, Tally { entries: 1, bytes: 4 });
+}

@@ -5,10 +5,11 @@
 //! 2. The compaction filter keeps or removes, never changes; it removes only what nobody can see any more.
 //! 3. The folder is removed after the database is closed.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use model::{HostTime, KeyGroup, OperatorUid, StateDescriptor, StateId, Ttl, TtlClock};
+use model::{HostTime, OperatorUid, StateDescriptor, StateId, Ttl, TtlClock};
 use rocksdb::{
     BlockBasedOptions, BottommostLevelCompaction, Cache, ColumnFamilyDescriptor, CompactOptions, DB, DBCompressionType,
     DBPinnableSlice, DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, IngestExternalFileOptions, LogLevel, Options,
@@ -18,14 +19,13 @@ use rocksdb::{
 use super::error::{Error, Whose};
 use super::folder::TableFolder;
 use super::key;
-use crate::census::Tally;
 use crate::expiry::expiry;
 
 /// Files that may wait in the first level before whoever ingests waits for the compaction: each is looked into
 /// by every read.
 const MOST_WAITING_FILES: u64 = 24;
-/// How long it waits at a time, in microseconds.
-const WAIT_MICROS: u64 = 10_000_000;
+/// How long it waits at a time before it looks again, in microseconds: other compactions may go on for minutes.
+const WAIT_MICROS: u64 = 20_000;
 /// Open files of one base. A larger base than 16 GiB opens and closes some.
 const OPEN_FILES: i32 = 256;
 const FILTER_BITS: f64 = 10.0;
@@ -39,8 +39,7 @@ pub(super) struct Purging {
     policies: Vec<(StateId, Ttl)>,
     event: AtomicI64,
     processing: AtomicI64,
-    entries: AtomicU64,
-    bytes: AtomicU64,
+    removed: AtomicU64,
 }
 
 impl Purging {
@@ -49,8 +48,7 @@ impl Purging {
             policies: states.iter().filter_map(|state| Some((state.id, state.ttl?))).collect(),
             event: AtomicI64::new(i64::MIN),
             processing: AtomicI64::new(i64::MIN),
-            entries: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
         }
     }
 
@@ -66,9 +64,9 @@ impl Purging {
         self.limit(clock).fetch_max(limit, Ordering::Relaxed);
     }
 
-    /// What was removed until now: versions of entries, so about as many entries.
-    pub(super) fn removed(&self) -> Tally {
-        Tally { entries: self.entries.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    /// How many were removed until now: versions of entries, so about as many entries.
+    pub(super) fn removed(&self) -> u64 {
+        self.removed.load(Ordering::Relaxed)
     }
 
     fn decide(&self, key: &[u8], value: &[u8]) -> Decision {
@@ -77,8 +75,7 @@ impl Purging {
         if !self.is_purgeable(written, ttl) {
             return Decision::Keep;
         }
-        self.entries.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add((key.len() + value.len()) as u64, Ordering::Relaxed);
+        self.removed.fetch_add(1, Ordering::Relaxed);
         Decision::Remove
     }
 
@@ -180,12 +177,27 @@ impl Base {
         self.make_room()?;
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.path.join(format!("drained-{number}.sst"));
+        let ingested = self.write_and_ingest(&path, fill);
+        // RocksDB has moved it. Where it has not, it goes: what cannot be removed goes with the folder.
+        if !matches!(ingested, Ok(true)) {
+            drop(std::fs::remove_file(&path));
+        }
+        ingested?;
+        self.check()
+    }
+
+    /// Whether the file was moved; not where there is nothing in it.
+    fn write_and_ingest(
+        &self,
+        path: &Path,
+        fill: impl FnOnce(&mut Sst<'_>) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         let writer = SstFileWriter::create(&self.options);
-        writer.open(&path).map_err(|error| self.whose.error("write", &error))?;
+        writer.open(path).map_err(|error| self.whose.error("write", &error))?;
         let mut sst = Sst { writer, whose: &self.whose, entries: 0 };
         fill(&mut sst)?;
         if sst.entries == 0 {
-            return Ok(());
+            return Ok(false);
         }
         sst.writer.finish().map_err(|error| self.whose.error("write", &error))?;
         let mut how = IngestExternalFileOptions::default();
@@ -194,7 +206,7 @@ impl Base {
         how.set_allow_blocking_flush(false);
         let ingested = self.db.ingest_external_file_opts(&how, vec![path]);
         ingested.map_err(|error| self.whose.error("ingest a file into", &error))?;
-        self.check()
+        Ok(true)
     }
 
     /// Waits until the compaction has caught up, where too many files wait for it.
@@ -261,22 +273,22 @@ impl Base {
     ///
     /// # Errors
     /// As [`Self::visit`].
-    pub(super) fn visit_all(
+    pub(super) fn visit_all<E: From<Error>>(
         &self,
         begun: impl FnOnce(),
-        visit: impl FnMut(key::Stored<'_>) -> Result<bool, contract::Error>,
-    ) -> Result<(), contract::Error> {
+        visit: impl FnMut(key::Stored<'_>) -> Result<bool, E>,
+    ) -> Result<(), E> {
         self.walk(&[], None, true, begun, visit)
     }
 
-    fn walk(
+    fn walk<E: From<Error>>(
         &self,
         first: &[u8],
         end: Option<Vec<u8>>,
         is_bulk: bool,
         begun: impl FnOnce(),
-        mut visit: impl FnMut(key::Stored<'_>) -> Result<bool, contract::Error>,
-    ) -> Result<(), contract::Error> {
+        mut visit: impl FnMut(key::Stored<'_>) -> Result<bool, E>,
+    ) -> Result<(), E> {
         let mut how = ReadOptions::default();
         if let Some(end) = end {
             how.set_iterate_upper_bound(end);
@@ -298,17 +310,23 @@ impl Base {
         Ok(entries.status().map_err(|error| self.whose.error("read", &error))?)
     }
 
-    /// Rewrites what lies between two key groups: what has expired is removed, what was written over is dropped.
+    /// Rewrites what lies from `first` on, about `bytes` of it: what has expired is removed, what was written over
+    /// is dropped. Returns where to go on; `None` at the end.
     ///
     /// # Errors
     /// [`Error::Storage`].
-    pub(super) fn compact(&self, first: KeyGroup, end: KeyGroup) -> Result<(), Error> {
+    pub(super) fn compact(&self, first: &[u8], bytes: u64) -> Result<Option<Vec<u8>>, Error> {
+        let files = self.db.live_files().map_err(|error| self.whose.error("look at", &error))?;
+        let lowest = files.iter().map(|file| file.level).max();
+        let of_lowest = files.into_iter().filter(|file| Some(file.level) == lowest && file.level > 0);
+        let files = of_lowest.filter_map(|file| Some((file.end_key?, file.size as u64))).collect();
+        let end = slice_end(files, first, bytes);
         let mut how = CompactOptions::default();
         how.set_exclusive_manual_compaction(false);
         how.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
-        let end = end.0.to_be_bytes();
-        self.db.compact_range_opt(Some(first.0.to_be_bytes()), Some(end), &how);
-        self.check()
+        self.db.compact_range_opt(Some(first), end.as_ref(), &how);
+        self.check()?;
+        Ok(end)
     }
 
     /// Bytes of its files.
@@ -317,10 +335,31 @@ impl Base {
         self.number(properties::LIVE_SST_FILES_SIZE).unwrap_or_default()
     }
 
+    /// Waits until no compaction goes on.
     #[cfg(test)]
-    pub(super) fn folder(&self) -> &std::path::Path {
+    pub(super) fn settle(&self) {
+        self.db.wait_for_compact(&WaitForCompactOptions::default()).unwrap();
+    }
+
+    #[cfg(test)]
+    pub(super) fn folder(&self) -> &Path {
         &self.folder.path
     }
+}
+
+/// The key with which a slice from `first` on ends that is of about `bytes`: at the end of one of `files`, last keys
+/// and sizes, so that none is rewritten twice. `None` where it goes on to the end of everything.
+fn slice_end(mut files: Vec<(Vec<u8>, u64)>, first: &[u8], bytes: u64) -> Option<Vec<u8>> {
+    // One that ends with `first` was part of the slice before.
+    files.retain(|(last, _)| last.as_slice() > first);
+    files.sort_unstable();
+    let mut sum = 0;
+    let end = files.iter().position(|(_, size)| {
+        sum += size;
+        sum >= bytes
+    })?;
+    // The rest of everything, if that is the last file.
+    (end + 1 < files.len()).then(|| files.swap_remove(end).0)
 }
 
 /// A file that is being written.
@@ -341,3 +380,6 @@ impl Sst<'_> {
         added.map_err(|error| self.whose.error("write", &error))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,8 @@
 //! # Invariants
 //! 1. Of a name that was added it never says that it is not there.
 //! 2. Names are added by one thread, before the message that says so is read by the one that asks.
-//! 3. A name that the base no longer holds stays, until the filter is made anew.
+//! 3. A name that the base no longer holds stays, until the filter is made anew: when it has three names for each
+//!    entry that the table holds, a million at least, and twice those it had when it was last made (`table`).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

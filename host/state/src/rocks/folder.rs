@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! SHARED/                   what `Options::folder` names
+//!   lock                    held by who looks for left folders and makes its own
 //!   p0001/                  of one process, as long as it lives
 //!     lock                  held while it does
 //!     t0001/                of one table
@@ -15,9 +16,11 @@
 //! # Invariants
 //! 1. Only what holds the lock of a process folder writes in it.
 //! 2. A folder whose lock can be had belongs to nobody, and is removed.
+//! 3. One process at a time removes and makes folders: what another has just made is not taken for left.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -47,6 +50,8 @@ impl ProcessFolder {
     /// [`Error::Folder`].
     pub(super) fn open(shared: &Path) -> Result<Self, Error> {
         fs::create_dir_all(shared).map_err(failed("make", shared))?;
+        let starting = File::create(shared.join(LOCK)).map_err(failed("lock", shared))?;
+        starting.lock().map_err(failed("lock", shared))?;
         let mut own = None;
         for entry in fs::read_dir(shared).map_err(failed("read", shared))? {
             let path = entry.map_err(failed("read", shared))?.path();
@@ -117,10 +122,24 @@ fn lock(path: &Path) -> Result<Option<File>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("lock", path)(error)),
     };
+    take(file, path)
+}
+
+/// Locks the lock file of `path`, if it is that still: its owner may just have removed it.
+fn take(file: File, path: &Path) -> Result<Option<File>, Error> {
     match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(failed("lock", path)(error)),
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(failed("lock", path)(error)),
+    }
+    let id = |file: &fs::Metadata| (file.dev(), file.ino());
+    match fs::metadata(path.join(LOCK)) {
+        Ok(there) => {
+            let held = file.metadata().map_err(failed("lock", path))?;
+            Ok((id(&there) == id(&held)).then_some(file))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("lock", path)(error)),
     }
 }
 

@@ -9,8 +9,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 
-use model::KeyGroup;
-
 use super::base::{Base, Sst};
 use super::error::Error;
 use super::filter::{self, Filter, SharedFilter};
@@ -27,8 +25,8 @@ const MOST_JOBS: usize = 64;
 pub(super) enum Job {
     /// Write these segments to the base.
     Drain(Drain),
-    /// Rewrite what lies in these key groups, so that what has expired goes.
-    Purge { first: KeyGroup, end: KeyGroup },
+    /// Rewrite about so many bytes from this key on, so that what has expired goes.
+    Purge { first: Vec<u8>, slice_bytes: u64 },
     /// Make the filter anew, without what the base no longer holds.
     Refilter,
     /// Begin an image.
@@ -48,8 +46,8 @@ pub(super) struct Drain {
 pub(super) enum Done {
     /// These segments are in the base.
     Drained { numbers: Vec<usize>, bytes: usize },
-    /// What was asked for was rewritten.
-    Purged,
+    /// What was asked for was rewritten; where to go on, `None` at the end.
+    Purged { next: Option<Vec<u8>> },
     /// A filter that holds what the base holds.
     Refiltered(SharedFilter),
     /// An image was begun.
@@ -77,7 +75,9 @@ impl Worker {
         }
         let done = match job {
             Job::Drain(drain) => self.drain(drain),
-            Job::Purge { first, end } => self.base.compact(first, end).map(|()| Done::Purged),
+            Job::Purge { first, slice_bytes } => {
+                self.base.compact(&first, slice_bytes).map(|next| Done::Purged { next })
+            }
             Job::Refilter => self.refilter(),
             Job::Image(order) => order.begin(Arc::clone(&self.base)).map(|()| Done::Begun),
         };
@@ -143,15 +143,14 @@ impl Worker {
 
     fn refilter(&mut self) -> Result<Done, Error> {
         let filter = SharedFilter::new(Filter::default());
-        let add = |stored: key::Stored<'_>| {
+        let add = |stored: key::Stored<'_>| -> Result<bool, Error> {
             filter.add(filter::print_of(&stored.name));
             if stored.name.entry_key.is_some() {
                 filter.add(filter::print_of_key(&stored.name));
             }
             Ok(true)
         };
-        let whose = self.base.whose();
-        self.base.visit_all(|| (), add).map_err(|error| whose.stopped("read", error.to_string()))?;
+        self.base.visit_all(|| (), add)?;
         self.filter = Arc::clone(&filter);
         Ok(Done::Refiltered(filter))
     }

@@ -19,7 +19,9 @@
 //! 3. A name that the base holds is in the filter before it leaves the log.
 //! 4. The base is never read by another process, nor after the table: it is made anew from a checkpoint. An error of
 //!    the base ends the table.
-//! 5. Memory: the log's bound, what the running epoch wrote, what is under way to the base, the filter, the cache.
+//! 5. Memory: the log's bound and what one batch brought up, what the running epoch wrote, what is under way to the
+//!    base, the filter, the cache. The filter is made anew when it has three names for each entry that is held, so
+//!    it grows with what is held, not with what ever was.
 //!
 //! # Absent on purpose
 //! Files of RocksDB in checkpoints: deltas and images are segments, whatever stores them, so each backend restores
@@ -37,6 +39,7 @@ mod restore;
 mod table;
 mod young;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -51,6 +54,10 @@ use self::helper::{Helper, Worker};
 use self::table::RocksTable;
 use crate::Options;
 use crate::table::StateLog;
+
+/// About what a slice rewrites besides, of files that have not come down yet: smaller ones would be no cheaper.
+const SLICE_BYTES: u64 = 256 << 20;
+const LEAST_NAMES: u64 = 1 << 20;
 
 /// How state on RocksDB is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +92,23 @@ struct Bounds {
     /// Bytes on their way to the base before a mark waits.
     under_way_bytes: usize,
     purge_percent: u8,
+    /// Bytes of files that a slice of a pass rewrites, about: drains wait behind it.
+    slice_bytes: u64,
+    /// A filter is not made anew for fewer names.
+    least_names: u64,
+}
+
+impl Bounds {
+    fn of(options: &RocksOptions) -> Self {
+        let &RocksOptions { young_bytes, purge_percent, .. } = options;
+        Self {
+            young_bytes,
+            under_way_bytes: young_bytes.max(1 << 20),
+            purge_percent,
+            slice_bytes: SLICE_BYTES,
+            least_names: LEAST_NAMES,
+        }
+    }
 }
 
 /// Who does the jobs of a table.
@@ -119,8 +143,8 @@ impl RocksBackend {
     pub fn new(options: RocksOptions) -> Self {
         let cache = Cache::new_lru_cache(options.cache_bytes);
         if let Ok(mut environment) = Env::new() {
-            // One thread that compacts for all tables, behind those that work on batches.
-            environment.set_low_priority_background_threads(1);
+            // Half the cores compact for all tables, behind those that work on batches.
+            environment.set_low_priority_background_threads(compacting_threads());
             environment.lower_thread_pool_cpu_priority();
         }
         Self { options, helpers: Helpers::Threads, cache, folder: Mutex::new(None) }
@@ -150,10 +174,15 @@ impl RocksBackend {
             #[cfg(test)]
             Helpers::Here { is_at_once } => Helper::here(worker, is_at_once),
         };
-        let RocksOptions { log, young_bytes, purge_percent, .. } = self.options;
-        let bounds = Bounds { young_bytes, under_way_bytes: young_bytes.max(1 << 20), purge_percent };
+        let (log, bounds) = (self.options.log, Bounds::of(&self.options));
         Ok(RocksTable::new(StateLog::over_base(scope, log), base, filter, helper, bounds))
     }
+}
+
+/// Threads that compact for all tables of the process.
+fn compacting_threads() -> i32 {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    i32::try_from(cores / 2).unwrap_or(i32::MAX).max(1)
 }
 
 impl StateBackend for RocksBackend {

@@ -1,13 +1,13 @@
 //! A table over a base: what keeps log and base together.
 //!
 //! # Words
-//! - *pass*: a walk of the compaction over all key groups, slice by slice, so that what has expired goes
+//! - *pass*: a walk of the compaction over everything, slice by slice, so that what has expired goes
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use contract::StateStats;
-use model::{KeyGroup, TtlClock};
+use model::TtlClock;
 
 use super::base::Base;
 use super::filter::{self, Filter, SharedFilter};
@@ -19,20 +19,19 @@ use crate::census::Tally;
 use crate::entry::EntryName;
 use crate::table::StateLog;
 
-/// Slices of a pass: what a helper does at a time, while drains wait.
-const SLICES: u16 = 16;
 /// Names of the filter for each entry that is held, from which on it is made anew: at first names that were deleted
 /// cost a look each, in the end they fill the filter.
 const STALE_NAMES: u64 = 3;
-/// A filter is not made anew for fewer names.
-const LEAST_NAMES: u64 = 1 << 20;
-/// Bytes that are given up at most while a batch is waited for.
+/// Nor before it has so many times the names that it had when it was made.
+const GROWN: u64 = 2;
+/// Bytes that are given up while a batch is waited for, where the log did not grow by more than half of it.
 const GIVE_UP_BYTES: usize = 1 << 20;
 
 /// A pass that goes on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Pass {
-    next: u16,
+    /// The key with which the next slice begins.
+    next: Vec<u8>,
     /// What had expired when it began.
     expired: Tally,
 }
@@ -54,17 +53,21 @@ pub(super) struct RocksTable {
     pub(super) base: Arc<Base>,
     pub(super) filter: SharedFilter,
     pub(super) helper: Helper,
-    bounds: Bounds,
+    pub(super) bounds: Bounds,
     /// Where giving up is.
     cursor: Cursor,
+    /// Bytes of the log when it was last looked whether it is too large.
+    last_bytes: usize,
     /// Bytes that are under way to the base.
     under_way: usize,
     pass: Option<Pass>,
     /// A slice of the pass is being rewritten.
     is_purging: bool,
     is_refiltering: bool,
-    /// What the base had removed when the last pass ended.
-    removed: Tally,
+    /// Names of the filter when it was made anew.
+    fresh_names: u64,
+    /// What the base had removed when the census last heard of it.
+    removed: u64,
     failed: Option<Error>,
     scratch: Scratch,
 }
@@ -78,11 +81,13 @@ impl RocksTable {
             helper,
             bounds,
             cursor: None,
+            last_bytes: 0,
             under_way: 0,
             pass: None,
             is_purging: false,
             is_refiltering: false,
-            removed: Tally::default(),
+            fresh_names: 0,
+            removed: 0,
             failed: None,
             scratch: Scratch::default(),
         }
@@ -99,7 +104,10 @@ impl RocksTable {
         if let Some(error) = &self.failed {
             return Err(error.clone().into());
         }
-        self.give_up(GIVE_UP_BYTES);
+        // Twice as fast as it grows: a log of any values is back below its bound before it was written once over.
+        let grown = self.young.log.memory.saturating_sub(self.last_bytes);
+        self.give_up(GIVE_UP_BYTES.max(2 * grown));
+        self.last_bytes = self.young.log.memory;
         Ok(())
     }
 
@@ -109,12 +117,16 @@ impl RocksTable {
                 self.under_way -= bytes;
                 self.young.drained(&numbers);
             }
-            Done::Purged => {
+            Done::Purged { next } => {
                 self.is_purging = false;
-                self.end_pass();
+                match (&mut self.pass, next) {
+                    (Some(pass), Some(next)) => pass.next = next,
+                    _ => self.end_pass(),
+                }
             }
             Done::Refiltered(filter) => {
                 self.is_refiltering = false;
+                self.fresh_names = filter.names();
                 self.filter = filter;
             }
             Done::Begun => {}
@@ -169,7 +181,8 @@ impl RocksTable {
     /// Has the filter made anew where most of its names are gone.
     fn refilter(&mut self) -> Result<(), Error> {
         let names = self.filter.names();
-        if self.is_refiltering || names < LEAST_NAMES || names / STALE_NAMES < self.young.held().entries {
+        let least = self.bounds.least_names.max(self.fresh_names * GROWN);
+        if self.is_refiltering || names < least || names / STALE_NAMES < self.held().entries {
             return Ok(());
         }
         self.is_refiltering = true;
@@ -229,50 +242,64 @@ impl RocksTable {
         if self.is_purging {
             return Ok(false);
         }
-        let groups = self.young.scope.key_groups.clone();
-        let Pass { next, expired } = match self.pass {
-            Some(pass) => pass,
+        let first = match &mut self.pass {
+            Some(pass) => std::mem::take(&mut pass.next),
             None => {
-                let (expired, held) = (self.left_over(), self.young.held().entries);
+                self.note_removed();
+                let (expired, held) = (self.young.expired(), self.young.held().entries);
                 if expired.entries == 0 || expired.entries * 100 < held * u64::from(self.bounds.purge_percent) {
                     return Ok(false);
                 }
-                Pass { next: groups.first.0, expired: self.young.expired() }
+                self.pass = Some(Pass { next: Vec::new(), expired });
+                Vec::new()
             }
         };
-        let slice = (groups.end.0 - groups.first.0).div_ceil(SLICES).max(1);
-        let end = groups.end.0.min(next.saturating_add(slice));
-        self.pass = Some(Pass { next: end, expired });
         self.is_purging = true;
-        self.helper.give(Job::Purge { first: KeyGroup(next), end: KeyGroup(end) })?;
+        self.helper.give(Job::Purge { first, slice_bytes: self.bounds.slice_bytes })?;
         self.tidy()?;
         Ok(true)
     }
 
-    /// Ends the pass, if that was its last slice.
+    /// Ends the pass: what had expired when it began is gone, but for what has not reached the base yet.
     fn end_pass(&mut self) {
-        let Some(pass) = self.pass.filter(|pass| pass.next >= self.young.scope.key_groups.end.0) else { return };
-        self.pass = None;
-        let removed = self.base.purging.removed();
-        let since = removed.entries - self.removed.entries;
-        self.removed = removed;
-        let gone = if since >= pass.expired.entries {
-            pass.expired
-        } else {
-            // Some of it has not reached the base yet.
-            let share = pass.expired.bytes / pass.expired.entries.max(1);
-            Tally { entries: since, bytes: since * share }
-        };
-        self.young.passed(gone);
+        let Some(pass) = self.pass.take() else { return };
+        let since = self.take_removed();
+        self.young.passed(pass.expired.share(since));
+    }
+
+    /// Tells the census what compactions removed by themselves. A pass tells it when it ends.
+    fn note_removed(&mut self) {
+        let since = self.take_removed();
+        if since > 0 {
+            let expired = self.young.expired();
+            self.young.passed(expired.share(since));
+        }
+    }
+
+    /// How many entries the base removed that the census has not heard of.
+    fn removed_since(&self) -> u64 {
+        self.base.purging.removed() - self.removed
+    }
+
+    /// As [`Self::removed_since`]; the census hears of it now.
+    fn take_removed(&mut self) -> u64 {
+        let since = self.removed_since();
+        self.removed += since;
+        since
     }
 
     /// What has expired and is not known to be gone.
-    pub(super) fn left_over(&mut self) -> Tally {
-        let mut expired = self.young.expired();
-        let mut since = self.base.purging.removed();
-        since.take(self.removed);
-        expired.take(Tally { bytes: 0, ..since });
+    pub(super) fn left_over(&self) -> Tally {
+        let mut expired = self.young.expired_as_known();
+        expired.take(expired.share(self.removed_since()));
         expired
+    }
+
+    /// What log and base hold, but for what is known to be gone.
+    pub(super) fn held(&self) -> Tally {
+        let (expired, mut held) = (self.young.expired_as_known(), self.young.held());
+        held.take(expired.share(self.removed_since()));
+        held
     }
 
     /// Tells the compaction how far the clocks are.
@@ -283,7 +310,7 @@ impl RocksTable {
     }
 
     pub(super) fn figures(&self) -> StateStats {
-        let (log, held) = (self.young.figures(), self.young.held());
+        let (log, held) = (self.young.figures(), self.held());
         let filter = self.filter.bytes() as u64;
         StateStats {
             live_entries: held.entries,
@@ -291,13 +318,8 @@ impl RocksTable {
             dead_bytes: log.dead_bytes,
             index_bytes: log.index_bytes + filter,
             memory_bytes: log.memory_bytes + filter,
-            expired_entries: self.expired_entries(),
+            expired_entries: self.left_over().entries,
         }
-    }
-
-    fn expired_entries(&self) -> u64 {
-        let removed = self.base.purging.removed().entries - self.removed.entries;
-        self.young.expired_as_known().saturating_sub(removed)
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod faults;
 mod history;
-
 mod reads;
+mod sizes;
 
 use contract::compliance;
 use contract::{Error, KeyedState, StateBackend, StateDelta, StateImage, StatePart, StateScope};

@@ -73,9 +73,9 @@ impl StateLog {
         log.census.as_mut().map_or_else(Tally::default, |census| census.expired(&log.policies))
     }
 
-    /// How many entries are known to have expired and not to be purged.
-    pub(super) fn expired_as_known(&self) -> u64 {
-        self.log.census.as_ref().map_or(0, |census| census.expired_now(&self.log.policies).entries)
+    /// As [`Self::expired`], for who only looks.
+    pub(super) fn expired_as_known(&self) -> Tally {
+        self.log.census.as_ref().map_or_else(Tally::default, |census| census.expired_now(&self.log.policies))
     }
 
     /// The key group of a name.
@@ -88,7 +88,7 @@ impl StateLog {
         protocol::key_group::group_of(hash, self.scope.key_group_count)
     }
 
-    /// A pass over the base removed so much.
+    /// The base removed so much.
     pub(super) fn passed(&mut self, gone: Tally) {
         if let Some(census) = &mut self.log.census {
             census.passed(gone);

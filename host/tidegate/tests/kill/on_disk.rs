@@ -10,6 +10,8 @@ use crate::oracle;
 fn process_folders(world: &World) -> Vec<String> {
     let Ok(entries) = fs::read_dir(world.path(".tidegate/state")) else { return Vec::new() };
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    // Held by who starts; of no process.
+    names.retain(|name| name != "lock");
     names.sort();
     names
 }

@@ -9,6 +9,7 @@ use contract::{KeyedState, SlotKeys};
 use model::{Blame, HostTime, OptionalColumn, Retry};
 
 use super::*;
+use crate::rocks::helper::Job;
 
 const KEYS: u32 = 20_000;
 
@@ -33,10 +34,37 @@ fn ssts(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "sst")).collect()
 }
 
+/// Flips a bit in every block of the files.
+fn damage(table: &RocksTable) {
+    let files = ssts(table.base.folder());
+    assert!(!files.is_empty());
+    for file in &files {
+        let mut bytes = fs::read(file).unwrap();
+        let blocks = bytes.len() / 2;
+        for at in (0..blocks).step_by(512) {
+            bytes[at] ^= 0x40;
+        }
+        fs::write(file, bytes).unwrap();
+    }
+}
+
 /// Restores what `delta` says with a backend over `setup`, as a restart in the same process does.
 fn assert_restored(backend: &RocksBackend, delta: StateDelta) {
     let mut again = suite::restored(backend, suite::scope(), &[delta]);
     assert_eq!(known(again.as_mut()).unwrap(), KEYS as usize);
+}
+
+#[test]
+fn a_damaged_block_is_named_so_by_who_makes_the_filter_anew() {
+    let setup = Setup::new();
+    let mut backend = backend(&setup);
+    backend.cache = Cache::new_lru_cache(0);
+    let mut table = backend.table(suite::scope()).unwrap();
+    fill(&mut table, b"value").unwrap();
+    damage(&table);
+    table.helper.give(Job::Refilter).unwrap();
+    let error = table.settle_all().expect_err("what was read is not what was written");
+    assert_eq!((error.code(), error.retry()), (Some("E0606"), Retry::RestoreFirst));
 }
 
 #[test]
@@ -51,16 +79,7 @@ fn a_flipped_byte_ends_the_table_by_name_and_a_restore_brings_everything_back() 
     assert_eq!(known(&mut table).unwrap(), KEYS as usize);
     let delta_again = delta.clone();
     while table.give_up(usize::MAX) > 0 {}
-    let files = ssts(table.base.folder());
-    assert!(!files.is_empty());
-    for file in &files {
-        let mut bytes = fs::read(file).unwrap();
-        let blocks = bytes.len() / 2;
-        for at in (0..blocks).step_by(512) {
-            bytes[at] ^= 0x40;
-        }
-        fs::write(file, bytes).unwrap();
-    }
+    damage(&table);
     let error = known(&mut table).expect_err("what was read is not what was written");
     assert_eq!((error.code(), error.blame(), error.retry()), (Some("E0606"), Blame::External, Retry::RestoreFirst));
     let folder = table.base.folder().to_owned();
