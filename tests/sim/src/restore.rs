@@ -123,7 +123,7 @@ pub(crate) fn start(around: &mut Surroundings) -> Result<Option<Host>, Violation
     let subtasks = u32::try_from(readers.len() + counters.len()).unwrap_or(u32::MAX);
     let options = Options {
         interval: Some(Duration::from_millis(200)),
-        timeout: Duration::from_millis(600),
+        timeout: Duration::from_millis(150),
         min_pause: Duration::from_millis(20),
         create_again_after: Duration::from_millis(30),
         ..Options::default()
