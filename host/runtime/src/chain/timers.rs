@@ -228,10 +228,9 @@ impl FunctionOperator {
     #[inline]
     pub(crate) fn due_clock(&self) -> Option<TimerClock> {
         let timers = self.timers.as_ref()?;
-        let can_look = !self.looks_by_event_time || self.watermark != EventTime::UNKNOWN;
         match () {
             () if timers.event_time.has_due() => Some(TimerClock::EventTime),
-            () if can_look && timers.processing_time.has_due() => Some(TimerClock::ProcessingTime),
+            () if self.can_look() && timers.processing_time.has_due() => Some(TimerClock::ProcessingTime),
             () => None,
         }
     }
@@ -249,8 +248,17 @@ impl FunctionOperator {
         self.after_batch()
     }
 
-    /// How long until a timer wants the clock to be looked at.
+    /// Whether there is a time at which a processing-time timer could look at state.
+    #[inline]
+    fn can_look(&self) -> bool {
+        !self.looks_by_event_time || self.watermark != EventTime::UNKNOWN
+    }
+
+    /// How long until a timer wants the clock to be looked at; `None` also while none could fire.
     pub(crate) fn due_in(&self) -> Option<Duration> {
+        if !self.can_look() {
+            return None;
+        }
         let next = self.timers.as_ref()?.processing_time.next()?;
         let left = u64::try_from(next.saturating_sub(self.now.0)).unwrap_or(0).max(1);
         Some(LONGEST_WAIT.min(Duration::from_millis(left)))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use checkpoint::JobStore;
-use checkpoint::savepoint::{Metadata, Operator, Sink, Source, Split, Writer};
+use checkpoint::savepoint::{Metadata, Operator, Sink, Source, Split, Writer, unfinished};
 use contract::SnapshotStore;
 use protocol::manifest::{Manifest, OperatorState, SinkState, SourceState};
 
@@ -53,9 +53,10 @@ fn made_of(objects: &dyn SnapshotStore, manifest: &Manifest, folder: &Path) -> R
     let writer = Writer::create(folder, manifest.key_groups).map_err(contract::Error::from)?;
     let written = write(writer, objects, manifest, folder);
     if written.is_err() {
-        // The folder was empty before: what is in it is ours. That it stays is no reason to hide the failure.
-        let begun = fs::read_dir(folder).into_iter().flatten().flatten();
-        begun.for_each(|entry| drop(fs::remove_file(entry.path())));
+        // Only what a savepoint that is not finished consists of: another may have been finished here meanwhile. That it
+        // stays is no reason to hide the failure.
+        let begun = unfinished(folder).ok().flatten().unwrap_or_default();
+        begun.iter().for_each(|path| drop(fs::remove_file(path)));
     }
     written
 }

@@ -116,7 +116,7 @@ fn function_node(
         })?;
         inputs.extend(input.from.iter().map(|from| FunctionInput { input: id, from: from.clone() }));
     }
-    let keeps_state = !descriptor.states.is_empty();
+    let keeps_state = !descriptor.kept_states().is_empty();
     Ok(FunctionNode {
         uid: function.uid.clone(),
         inputs,
