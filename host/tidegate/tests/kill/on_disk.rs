@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::input::Draws;
-use crate::kit::{LINES, PACE, SLOW, World, kill};
+use crate::kit::{LINES, PACE, SLOW, World};
 use crate::oracle;
+use crate::random::kills_at_random;
 
 /// The folders of processes below the folder of state on disk.
 fn process_folders(world: &World) -> Vec<String> {
@@ -19,26 +19,11 @@ fn process_folders(world: &World) -> Vec<String> {
 #[test]
 fn killed_at_times_that_a_seed_draws_with_state_on_disk() {
     for seed in [101, 102] {
-        println!("seed {seed}");
-        let mut draws = Draws::new(seed);
         let mut world = World::new(seed);
         world.store_state_in("rocksdb");
-        for _ in 0..8 {
-            world.append(LINES);
-            let parallelism = (1 + draws.below(4)).to_string();
-            let (records, mut looks) = (world.records() + draws.below(5), draws.below(25));
-            let mut child = world.spawn(PACE, &["--parallelism", &parallelism]);
-            World::wait_for(&mut child, || {
-                let is_late = world.records() >= records;
-                looks = looks.saturating_sub(u64::from(is_late));
-                is_late && looks == 0
-            });
-            kill(child);
-            world.check_hidden();
-            assert!(process_folders(&world).len() <= 1, "a start removes what the last process left");
-        }
-        world.finish(&["--parallelism", "2"]);
-        world.check();
+        kills_at_random(&mut world, seed, 8, |world| {
+            assert!(process_folders(world).len() <= 1, "a start removes what the last process left");
+        });
         assert_eq!(process_folders(&world), Vec::<String>::new(), "a process that ends takes its folder with it");
     }
 }

@@ -4,11 +4,10 @@ use crate::input::Draws;
 use crate::kit::{LINES, PACE, World, kill};
 
 /// Kills until `kills` processes have been, each after a drawn number of records in the log and a drawn number of
-/// looks; then lets the job end.
-fn kills_at_random(seed: u64, kills: u64) {
+/// looks, with a look by `after` at what each left; then lets the job end.
+pub(crate) fn kills_at_random(world: &mut World, seed: u64, kills: u64, after: impl Fn(&World)) {
     println!("seed {seed}");
     let mut draws = Draws::new(seed);
-    let mut world = World::new(seed);
     for _ in 0..kills {
         world.append(LINES);
         let parallelism = (1 + draws.below(4)).to_string();
@@ -21,6 +20,7 @@ fn kills_at_random(seed: u64, kills: u64) {
         });
         kill(child);
         world.check_hidden();
+        after(world);
     }
     world.finish(&["--parallelism", "2"]);
     world.check();
@@ -34,7 +34,7 @@ fn seeds() -> u64 {
 #[test]
 fn killed_at_times_that_a_seed_draws() {
     for seed in 1..=seeds() {
-        kills_at_random(seed, 10);
+        kills_at_random(&mut World::new(seed), seed, 10, |_| ());
     }
 }
 
