@@ -328,9 +328,8 @@ impl Host {
                 self.published = self.published.max(Some(epoch));
                 self.tell(around, Fact::Published { sink: SINK, epoch });
             }
-            Answer::NoAnswer => {
-                self.tell(around, Fact::PublishFailing { sink: SINK, why: "no answer".to_owned() });
-            }
+            // It is tried again.
+            Answer::NoAnswer => {}
         }
         Ok(())
     }

@@ -160,13 +160,6 @@ pub enum Fact {
         /// The epoch.
         epoch: Epoch,
     },
-    /// A sink cannot publish now and goes on trying.
-    PublishFailing {
-        /// The sink.
-        sink: SinkNumber,
-        /// What happened, for a person.
-        why: String,
-    },
     /// A sink cannot publish `epoch`, and no repetition can help.
     PublishRefused {
         /// The sink.

@@ -222,11 +222,6 @@ impl Coordinator {
         self.publishing.backlog()
     }
 
-    /// The sinks that cannot publish now, and why.
-    pub fn failing_sinks(&self) -> impl Iterator<Item = (SinkNumber, &str)> {
-        self.publishing.failures()
-    }
-
     /// The last checkpoints, newest first.
     pub fn history(&self) -> impl Iterator<Item = &CheckpointFigures> {
         self.history.newest_first()
@@ -254,7 +249,6 @@ impl Coordinator {
                     self.history.published(epoch, self.now);
                 }
             }
-            Fact::PublishFailing { sink, why } => self.publishing.failing(sink, why),
             Fact::PublishRefused { sink, epoch, why } => {
                 self.fail(FailReason::PublishRefused { sink, epoch, why }, commands);
             }

@@ -1,6 +1,6 @@
 //! What each sink has to publish.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use model::Epoch;
 
@@ -10,14 +10,12 @@ use crate::coordinator::{Command, SinkNumber};
 #[derive(Clone, Debug)]
 pub(super) struct Publishing {
     sinks: Vec<VecDeque<Epoch>>,
-    /// Why sinks cannot publish now.
-    failing: BTreeMap<SinkNumber, String>,
     is_started: bool,
 }
 
 impl Publishing {
     pub(super) fn new(pending: Vec<Vec<Epoch>>) -> Self {
-        Self { sinks: pending.into_iter().map(VecDeque::from).collect(), failing: BTreeMap::new(), is_started: false }
+        Self { sinks: pending.into_iter().map(VecDeque::from).collect(), is_started: false }
     }
 
     pub(super) fn has_no_sinks(&self) -> bool {
@@ -47,19 +45,10 @@ impl Publishing {
     /// that.
     pub(super) fn published(&mut self, sink: SinkNumber, epoch: Epoch) -> Vec<Epoch> {
         let Some(epochs) = self.sinks.get_mut(sink.0 as usize) else { return Vec::new() };
-        self.failing.remove(&sink);
         let done = epochs.partition_point(|pending| *pending <= epoch);
         let mut done: Vec<Epoch> = epochs.drain(..done).collect();
         done.retain(|epoch| self.sinks.iter().all(|pending| !pending.contains(epoch)));
         done
-    }
-
-    pub(super) fn failing(&mut self, sink: SinkNumber, why: String) {
-        self.failing.insert(sink, why);
-    }
-
-    pub(super) fn failures(&self) -> impl Iterator<Item = (SinkNumber, &str)> {
-        self.failing.iter().map(|(sink, why)| (*sink, why.as_str()))
     }
 
     /// How many epochs some sink has not published.
