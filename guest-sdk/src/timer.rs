@@ -21,7 +21,8 @@ use crate::{Timestamp, host};
 /// a timer sets fires as well if its time has come, if it is later than the timer itself; what is not waits for the
 /// next rise of the clock. So a timer that sets itself anew is called again, and again, and stops nothing.
 /// After the end of the input the watermark is [`Timestamp::END`], and every time has come: a timer that always sets
-/// a later one should look at it, or it is stopped after a thousand calls, what it set last staying set.
+/// a later one should look at it, or it is stopped after a thousand calls, what it set last staying set. The calls are
+/// counted from each start or recovery of the job anew: what stayed set fires again when the end comes again.
 ///
 /// ```
 /// use std::time::Duration;

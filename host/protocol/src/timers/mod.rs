@@ -13,7 +13,8 @@
 //! 3. A follower that is not later than the timer that set it waits for the next rise: firing comes to an end at every
 //!    time of the clock.
 //! 4. After the end of the input, when every time has come, at most [`MOST_AFTER_END`] followers of a key fire; later
-//!    ones stay pending. So firing comes to an end there as well.
+//!    ones stay pending. So firing comes to an end there as well. They are counted since these timers were made: after a
+//!    restore the count begins anew, and what stayed pending is no follower.
 //! 5. Which timers are pending depends on what was set, cancelled and fired alone: made anew from the pending ones, it
 //!    hands out the same ones at the next rise.
 //!
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg(test)]
 mod tests;
 
-/// Most followers of one key that fire after the end of the input: far more than a timeout that is put off needs, and
+/// Most followers of one key that fire after the end of the input, per start or recovery: far more than a timeout that is put off needs, and
 /// few enough that a timer which always sets the next holds nobody up.
 pub const MOST_AFTER_END: u32 = 1000;
 
